@@ -1,0 +1,1 @@
+"""Plan, price and check GPU inference stacks; everything that needs no Pulumi program around it."""

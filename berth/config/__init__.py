@@ -1,0 +1,1 @@
+"""What a stack may say: the whole vocabulary of a stack file."""

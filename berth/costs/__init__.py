@@ -1,0 +1,1 @@
+"""A plan as cost lines and totals. Pure."""

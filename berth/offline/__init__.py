@@ -1,0 +1,1 @@
+"""Stand-in aws and kubernetes providers: preview and up without an account or a cluster."""

@@ -1,0 +1,1 @@
+"""The pitfalls as plain functions over plain data; no Pulumi."""

@@ -1,0 +1,1 @@
+"""Pulumi components that declare what a plan says; they look nothing up and decide nothing."""
