@@ -1,0 +1,159 @@
+"""What a plan is: frozen values that components declare, costs price and commands print."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from berth.config.stack import (
+    BudgetConfig,
+    CapacityBlock,
+    ExistingCluster,
+    NewCluster,
+    OnDemandCapacity,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryPlan:
+    """Where the memory of one GPU goes, as vLLM accounts for it; GiB per GPU."""
+
+    visible_gib: float
+    requested_gib: float
+    weights_gib: float
+    non_torch_gib: float
+    activation_peak_gib: float
+    cuda_graphs_gib: float
+    kv_cache_gib: float
+    kv_cache_tokens: int
+    """Tokens that the KV cache of one replica holds."""
+    max_concurrency: float
+    """Requests of `max_model_len` that the cache holds at once."""
+    needed_kv_gib: float
+    """Cache that one request of `max_model_len` needs."""
+    error_gib: float
+    """Half width of the band around `kv_cache_gib`."""
+    cold_start_extra_gib: float
+    """What a first start without a compile cache takes besides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerPlan:
+    """One model server: where it runs, how it is split, and with which arguments."""
+
+    name: str
+    model: str
+    tier: str
+    gpu: str
+    instance_type: str | None
+    """None on nodes that the stack does not make."""
+    quantization: str
+    kv_cache_dtype: str
+    tensor_parallel_size: int
+    pipeline_parallel_size: int
+    gpus_per_replica: int
+    replicas: int
+    nodes: int
+    """Nodes that all replicas together fill, the last one perhaps in part."""
+    fits: bool
+    reasons: tuple[str, ...]
+    memory: MemoryPlan
+    vllm_args: tuple[str, ...]
+    """Arguments of `vllm serve`'s API server, `--model` first."""
+    vllm_version: str
+    image: str
+    """Image with its tag."""
+    gpu_resource: str
+    """Resource name that a pod asks for, such as `nvidia.com/gpu`."""
+    max_model_len: int
+    max_num_seqs: int
+    weights_bytes: int
+    """Weights as downloaded, all files of the repository that are loaded."""
+    cpu_request_cores: int
+    """Per replica."""
+    host_memory_request_gib: int
+    """Per replica; request and limit are equal."""
+    shm_gib: int
+    """Memory-backed /dev/shm per replica; part of the memory request."""
+    model_cache_gib: int
+    """Size limit of the volume that takes the downloaded weights."""
+    startup_budget_s: int
+    """How long the start-up probe waits before it gives up."""
+    rollout: Literal["surge", "one_by_one", "recreate"]
+    """`surge`: a new replica starts before an old one ends, on spare GPUs; `one_by_one`: an old one
+    ends first; `recreate`: all end first, the service is down meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPlan:
+    """One tier: its nodes and what sets them apart."""
+
+    tier: str
+    source: Literal["eks", "existing"]
+    gpu: str
+    gpu_vendor: Literal["nvidia", "amd"]
+    gpu_resource: str
+    gpus_per_node: int
+    instance_type: str | None
+    accelerator: str | None
+    """Value of the label `k8s.amazonaws.com/accelerator`; None on nodes the stack does not make."""
+    capacity: OnDemandCapacity | CapacityBlock | None
+    ami_type: str | None
+    root_disk_gib: int | None
+    local_nvme: bool
+    """The instance type has local disks, which then hold images and weights."""
+    min_nodes: int
+    planned_nodes: int
+    """Nodes that the planned replicas need, at least `min_nodes`."""
+    max_nodes: int
+    gpus_requested: int
+    """GPUs that the planned replicas ask for."""
+    cpu_arch: Literal["x86_64", "arm64"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemPool:
+    """Nodes without a GPU for everything that is not a model server."""
+
+    instance_type: str
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPlan:
+    """The network of a new cluster."""
+
+    cidr: str
+    zones: tuple[str, ...]
+    """Availability zones, each with a public and a private subnet; every block's zone is among them."""
+    nat_gateways: int
+    interface_endpoints: tuple[str, ...]
+    """Services reached without the NAT gateway, such as `ecr.api`; S3 has a gateway endpoint as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuSoftware:
+    """What turns a node with NVIDIA GPUs into one that pods can ask for."""
+
+    gpu_operator_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that a stack is about to declare; complete before the first resource."""
+
+    environment: Literal["dev", "prod"]
+    region: str | None
+    as_of: date
+    cluster: NewCluster | ExistingCluster
+    network: NetworkPlan | None
+    """None on a cluster that exists."""
+    system_pool: SystemPool | None
+    gpu_software: GpuSoftware | None
+    """None where no pool of the stack has NVIDIA GPUs that it makes."""
+    pools: Mapping[str, PoolPlan]
+    servers: Mapping[str, ServerPlan]
+    usd_per_gpu_hour: Mapping[str, Decimal]
+    """The owner's own price per tier, where the stack states one."""
+    budget: BudgetConfig | None
