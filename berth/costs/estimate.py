@@ -1,6 +1,6 @@
 """What a plan costs: its lines, what is paid once, and what has no price."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -19,6 +19,11 @@ class Total:
     def usd_per_month(self) -> Decimal:
         """A month of 730 hours, rounded to cents."""
         return (self.usd_per_hour * HOURS_PER_MONTH).quantize(Decimal("0.01"))
+
+
+def sum_usd(amounts: Iterable[Decimal]) -> Decimal:
+    """Exact sum; zero for nothing."""
+    return sum(amounts, Decimal(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,21 @@ class CostLine:
     plan_quantity: Decimal
     ceiling_quantity: Decimal
     price: PriceSource
+
+    @property
+    def floor_usd_per_hour(self) -> Decimal:
+        """At the fewest nodes."""
+        return self.floor_quantity * self.usd_per_unit
+
+    @property
+    def plan_usd_per_hour(self) -> Decimal:
+        """At the planned nodes."""
+        return self.plan_quantity * self.usd_per_unit
+
+    @property
+    def ceiling_usd_per_hour(self) -> Decimal:
+        """At the most nodes."""
+        return self.ceiling_quantity * self.usd_per_unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +97,21 @@ class Estimate:
     lines: Sequence[CostLine]
     one_off: Sequence[OneOff]
     unpriced: Sequence[Unpriced]
+
+    @property
+    def floor(self) -> Total:
+        """Every pool at its fewest nodes."""
+        return Total(usd_per_hour=sum_usd(line.floor_usd_per_hour for line in self.lines))
+
+    @property
+    def plan(self) -> Total:
+        """The nodes that the planned replicas need."""
+        return Total(usd_per_hour=sum_usd(line.plan_usd_per_hour for line in self.lines))
+
+    @property
+    def ceiling(self) -> Total:
+        """Every pool at its most nodes."""
+        return Total(usd_per_hour=sum_usd(line.ceiling_usd_per_hour for line in self.lines))
 
     @property
     def at_least(self) -> bool:
