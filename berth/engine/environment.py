@@ -1,0 +1,41 @@
+"""The environment and the command object with which the Pulumi CLI is started."""
+
+import os
+
+from pulumi.automation import PulumiCommand
+from semver import VersionInfo
+
+from berth.engine.tools.program import Program
+
+
+def engine_environment(program: Program, *, offline: bool = False) -> dict[str, str]:
+    """What to add to the environment of a process that runs the Pulumi CLI.
+
+    `PULUMI_HOME` is the caller's business: a run that must leave the home folder alone sets it.
+
+    Args:
+        program: Pulumi's CLI, from `find_or_make("pulumi")`.
+        offline: Whether nothing may be fetched. A CLI without a language host of its own fetches
+            no plugin either way, because our host does not say which ones a program needs.
+    """
+    path = os.pathsep.join([str(program.path.parent), os.environ.get("PATH", os.defpath)])
+    environment = {"PATH": path, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    if offline or not program.language_host:
+        environment["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
+    return environment
+
+
+class FoundPulumiCommand(PulumiCommand):
+    """The Automation API's command for a CLI that was found already.
+
+    The base class insists on `ROOT/bin/pulumi` and starts it to ask for the version.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.command = str(program.path)
+        self.version = VersionInfo.parse(program.version.removeprefix("v"))
+
+
+def pulumi_command(program: Program) -> PulumiCommand:
+    """The CLI as the Automation API wants it (`LocalWorkspaceOptions.pulumi_command`)."""
+    return FoundPulumiCommand(program)

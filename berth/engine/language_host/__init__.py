@@ -1,0 +1,1 @@
+"""The host for Python programs that a Pulumi CLI without one starts and talks to."""

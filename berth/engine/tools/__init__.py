@@ -1,0 +1,6 @@
+"""Finds the programs that Berth drives, or makes them once and keeps them."""
+
+from berth.engine.tools.find import find_or_make
+from berth.engine.tools.program import Program, ToolError, program_names
+
+__all__ = ["Program", "ToolError", "find_or_make", "program_names"]
