@@ -1,0 +1,137 @@
+"""Dated prices: what something cost from which day on, in one region, by one way of buying."""
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Annotated, Literal, Self
+
+import yaml
+from pydantic import Field, TypeAdapter, model_validator
+
+from berth.catalog.entry import Entry, Source
+
+PurchaseOption = Literal["on_demand", "capacity_block"]
+Unit = Literal["instance-hour", "cluster-hour", "gateway-hour", "endpoint-hour", "GB-month"]
+
+
+class UnknownPriceError(LookupError):
+    """No price is known for that item, region, purchase option and day."""
+
+
+class Price(Entry):
+    """What one unit costs from a day on."""
+
+    from_date: date
+    """Day of the reading; the price may have begun earlier."""
+    usd: Annotated[Decimal, Field(gt=0)]
+    evidence: Literal["high", "medium", "low"]
+    source: Source
+
+
+class PriceHistory(Entry):
+    """All known prices of one item in one region, oldest first."""
+
+    item: str
+    """An instance type, or the name of a service."""
+    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    option: PurchaseOption
+    """`capacity_block` prices are per instance and hour of the block, paid in advance."""
+    unit: Unit
+    prices: Annotated[tuple[Price, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _is_oldest_first(self) -> Self:
+        for earlier, later in zip(self.prices, self.prices[1:], strict=False):
+            if later.from_date <= earlier.from_date:
+                raise ValueError(
+                    f"{self.item} in {self.region}: the price of {later.from_date} stands after "
+                    f"that of {earlier.from_date}; put the oldest first"
+                )
+        return self
+
+    def on(self, day: date) -> Price:
+        """The price in force on `day`.
+
+        Raises:
+            UnknownPriceError: if `day` is before the first known price.
+        """
+        in_force = [price for price in self.prices if price.from_date <= day]
+        if not in_force:
+            raise UnknownPriceError(
+                f"no price of {self.item} in {self.region} is known for {day}; "
+                f"the first is of {self.prices[0].from_date}"
+            )
+        return in_force[-1]
+
+
+class PriceBook:
+    """Price histories by region; the file of a region is read when it is first asked for."""
+
+    def __init__(self, folder: Traversable) -> None:
+        self._files = {
+            each.name.removesuffix(".yaml"): each
+            for each in sorted(folder.iterdir(), key=lambda each: each.name)
+        }
+        self._read: dict[str, Mapping[tuple[str, PurchaseOption], PriceHistory]] = {}
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Regions of which any price is known."""
+        return tuple(self._files)
+
+    def histories(self, region: str) -> Mapping[tuple[str, PurchaseOption], PriceHistory]:
+        """All histories of one region, by item and purchase option; empty for an unknown region."""
+        if region not in self._read:
+            file = self._files.get(region)
+            self._read[region] = (
+                {} if file is None else read_histories(region, file.read_text(encoding="utf-8"))
+            )
+        return self._read[region]
+
+    def on(self, item: str, region: str, option: PurchaseOption, day: date) -> Price:
+        """The price of `item` in `region`, never that of another region.
+
+        Raises:
+            UnknownPriceError: if there is none for that day; the text says where there is one.
+        """
+        history = self.histories(region).get((item, option))
+        if history is not None:
+            return history.on(day)
+        words = {"on_demand": "on-demand", "capacity_block": "Capacity Block"}[option]
+        elsewhere = [each for each in self.regions if (item, option) in self.histories(each)]
+        known = f"known in {', '.join(elsewhere)}" if elsewhere else "known in no region"
+        raise UnknownPriceError(f"no {words} price of {item} in {region}; {known}")
+
+
+@cache
+def load_prices() -> PriceBook:
+    """The price files of the catalog."""
+    return PriceBook(files(__package__).joinpath("prices"))
+
+
+def read_histories(region: str, text: str) -> Mapping[tuple[str, PurchaseOption], PriceHistory]:
+    """The histories of one region's file, whose prices name their source by its key in that file.
+
+    Raises:
+        ValueError: if a price names a source that the file does not have, or an item stands twice.
+    """
+    data = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    sources = TypeAdapter(dict[str, Source]).validate_python(data["sources"])
+    for history in data["histories"]:
+        for price in history["prices"]:
+            if price["source"] not in sources:
+                raise ValueError(
+                    f"{history['item']} in {region} names the source {price['source']}; "
+                    f"the file has {', '.join(sources)}"
+                )
+            price["source"] = sources[price["source"]]
+    by_key: dict[tuple[str, PurchaseOption], PriceHistory] = {}
+    for history in data["histories"]:
+        entry = PriceHistory.model_validate(history | {"region": region})
+        if (entry.item, entry.option) in by_key:
+            raise ValueError(f"{entry.item} in {region} has two histories; append to the first")
+        by_key[entry.item, entry.option] = entry
+    return by_key

@@ -1,0 +1,71 @@
+"""Software that runs on a cluster: versions, images and charts that were chosen together."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import Field, HttpUrl
+
+from berth.catalog.entry import Entry, Source
+
+
+class Engine(Entry):
+    """The inference engine for one GPU vendor."""
+
+    version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
+    repository: str
+    """Image repository without a tag."""
+    tag: str
+    digest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
+    note: str | None = None
+    source: Source
+
+    @property
+    def image(self) -> str:
+        """Image with its tag, and with its digest where that is known."""
+        tagged = f"{self.repository}:{self.tag}"
+        return f"{tagged}@{self.digest}" if self.digest else tagged
+
+
+class Chart(Entry):
+    """One Helm chart, called as its key."""
+
+    repository_url: HttpUrl
+    version: str
+    source: Source
+
+
+class Kubernetes(Entry):
+    """Kubernetes versions for which EKS builds GPU nodes."""
+
+    versions: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^1\.\d{2}$")], ...], Field(min_length=1)
+    ]
+    """Oldest first."""
+    source: Source
+
+
+class EksAddons(Entry):
+    """Add-ons of EKS that a new cluster gets."""
+
+    names: tuple[str, ...]
+    source: Source
+
+
+class Software(Entry):
+    """Everything that Berth installs or names."""
+
+    vllm: Mapping[Literal["nvidia", "amd"], Engine]
+    charts: Mapping[str, Chart]
+    kubernetes: Kubernetes
+    eks_addons: EksAddons
+
+
+@cache
+def load_software() -> Software:
+    """The software of the catalog."""
+    text = files(__package__).joinpath("software.yaml").read_text(encoding="utf-8")
+    data = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    return Software.model_validate(data)
