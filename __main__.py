@@ -1,0 +1,91 @@
+"""Declare one stack: read, look up, plan, price, build, export. Decisions are made in `berth`."""
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, NoReturn
+
+import pulumi
+import pulumi_aws as aws
+from pulumi.runtime import get_config_env, get_config_secret_keys_env
+
+from berth.catalog.load import Catalog, load_catalog
+from berth.config.problems import ConfigError
+from berth.config.read import parse_stack
+from berth.config.stack import NewCluster, StackConfig
+from berth.costs.document import estimate_document
+from berth.costs.from_plan import estimate
+from berth.planner.account import Account
+from berth.planner.document import plan_document
+from berth.planner.errors import PlanError
+from berth.planner.make_plan import make_plan
+from berth.planner.plan import Plan
+from components.platform import Platform, PlatformArgs
+from components.summary import summary
+
+HF_TOKEN = "berth:hf_token"  # noqa: S105  the name of a key
+SHOWN_ALREADY = 32
+"""Exit code that tells Pulumi's language host that the user has seen what is wrong."""
+
+
+def main() -> None:
+    """Say what the stack will be, then declare it."""
+    stack = pulumi.get_stack()
+    hf_token = pulumi.Config("berth").get_secret("hf_token")
+    try:
+        config = read_config(stack)
+        catalog = load_catalog()
+        plan = make_plan(config, catalog, look_up_account(config, catalog))
+    except (ConfigError, PlanError) as error:
+        refuse(error.lines)
+    costs = estimate(plan, catalog)
+    for line in summary(plan, costs, has_token=hf_token is not None):
+        pulumi.log.info(line)
+
+    platform = Platform("berth", PlatformArgs(plan=plan, stack=stack, hf_token=hf_token))
+
+    export(plan, platform)
+    pulumi.export("cost", estimate_document(costs))
+
+
+def read_config(stack: str) -> StackConfig:
+    """The stack from Pulumi's configuration, in which nested values are JSON texts."""
+    values = {key: decoded(text) for key, text in get_config_env().items() if key != HF_TOKEN}
+    secret_keys = set(get_config_secret_keys_env()) - {HF_TOKEN}
+    return parse_stack(values, f"stacks/Pulumi.{stack}.yaml", date.today(), secret_keys)
+
+
+def decoded(text: str) -> Any:
+    """The value of a setting; plain texts stay as they are."""
+    return json.loads(text) if text.startswith(("{", "[")) else text
+
+
+def look_up_account(config: StackConfig, catalog: Catalog) -> Account:
+    """What only the account knows, where the stack makes a network in it."""
+    if not isinstance(config.cluster, NewCluster) or config.region is None:
+        return Account.assumed(config.region, catalog)
+    zones = aws.get_availability_zones(
+        region=config.region,
+        state="available",
+        filters=[{"name": "opt-in-status", "values": ["opt-in-not-required"]}],
+    )
+    return Account(availability_zones=tuple(zones.names))
+
+
+def refuse(lines: Sequence[str]) -> NoReturn:
+    """End the program with every problem on a line of its own, and no traceback."""
+    for line in lines:
+        pulumi.log.error(line)
+    sys.exit(SHOWN_ALREADY)
+
+
+def export(plan: Plan, platform: Platform) -> None:
+    """Where the models are, and what was planned."""
+    pulumi.export("endpoints", dict(platform.endpoints))
+    pulumi.export("plan", plan_document(plan))
+    if platform.kubeconfig is not None:
+        pulumi.export("kubeconfig", platform.kubeconfig)
+
+
+main()

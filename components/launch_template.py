@@ -1,0 +1,90 @@
+"""The launch template of a node group: disk, metadata service, tags and what a block needs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from components.capacity import CapacityArguments
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeTemplate:
+    """What the nodes of a group have in common."""
+
+    root_disk_gib: int
+    tags: Mapping[str, str]
+    """Of instances and volumes, which do not inherit the tags of the provider."""
+    user_data: str | None = None
+    """In base64."""
+    capacity: CapacityArguments | None = None
+    """None: the node group alone names the instance type."""
+
+
+def declare_launch_template(
+    name: str, template: NodeTemplate, parent: pulumi.Resource
+) -> aws.ec2.LaunchTemplate:
+    """A launch template with an encrypted gp3 root disk and session tokens for the metadata."""
+    capacity = template.capacity
+    return aws.ec2.LaunchTemplate(
+        name,
+        instance_type=capacity.template_instance_type if capacity else None,
+        instance_market_options=_market(capacity),
+        capacity_reservation_specification=_reservation(capacity),
+        block_device_mappings=[
+            aws.ec2.LaunchTemplateBlockDeviceMappingArgs(
+                device_name="/dev/xvda",
+                ebs=aws.ec2.LaunchTemplateBlockDeviceMappingEbsArgs(
+                    volume_type="gp3",
+                    volume_size=template.root_disk_gib,
+                    encrypted="true",
+                    delete_on_termination="true",
+                ),
+            )
+        ],
+        metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
+            http_endpoint="enabled",
+            http_tokens="required",
+            http_put_response_hop_limit=2,  # pods reach the service through one more hop
+        ),
+        tag_specifications=[
+            aws.ec2.LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=dict(template.tags))
+            for kind in ("instance", "volume")
+        ],
+        user_data=template.user_data,
+        update_default_version=True,
+        tags=dict(template.tags),
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def template_reference(
+    template: aws.ec2.LaunchTemplate,
+) -> aws.eks.NodeGroupLaunchTemplateArgs:
+    """The newest version by number: EKS compares numbers, so `$Latest` would never update."""
+    return aws.eks.NodeGroupLaunchTemplateArgs(
+        id=template.id, version=template.latest_version.apply(str)
+    )
+
+
+def _market(
+    capacity: CapacityArguments | None,
+) -> aws.ec2.LaunchTemplateInstanceMarketOptionsArgs | None:
+    if capacity is None or capacity.market_type is None:
+        return None
+    return aws.ec2.LaunchTemplateInstanceMarketOptionsArgs(market_type=capacity.market_type)
+
+
+def _reservation(
+    capacity: CapacityArguments | None,
+) -> aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs | None:
+    if capacity is None or capacity.reservation_id is None:
+        return None
+    return aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs(
+        capacity_reservation_target=(
+            aws.ec2.LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
+                capacity_reservation_id=capacity.reservation_id
+            )
+        )
+    )

@@ -1,0 +1,148 @@
+"""The pod of one replica of a model server."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pulumi_kubernetes as kubernetes
+from pulumi_kubernetes.core import v1 as core
+
+from berth.planner.plan import PoolPlan, ServerPlan
+from components import naming
+
+HTTP_PORT: Final = 8000
+"""Default of vLLM's API server."""
+
+MODEL_CACHE_PATH: Final = "/root/.cache/huggingface"
+"""Where the images download weights to."""
+
+PROBE_PERIOD_S: Final = 10
+PROBE_TIMEOUT_S: Final = 5
+"""One second flaps while a long prefill holds the engine."""
+
+PRE_STOP_S: Final = 15
+"""Until no proxy sends new requests any more; KServe's template for vLLM has the same.
+Source: https://github.com/kserve/kserve/tree/master/config/llmisvcconfig"""
+
+TERMINATION_MARGIN_S: Final = 30
+"""For the engine to free its GPUs after the last answer."""
+
+SECCOMP_PROFILE: Final[Mapping[naming.GpuVendor, str]] = {
+    "nvidia": "RuntimeDefault",
+    "amd": "Unconfined",
+}
+"""ROCm sets memory policies and maps memory between processes, which the runtime's profile
+forbids. Source: https://docs.vllm.ai/en/stable/getting_started/installation/gpu.html (AMD ROCm)"""
+
+ADDED_CAPABILITIES: Final[Mapping[naming.GpuVendor, Sequence[str]]] = {
+    "nvidia": (),
+    "amd": ("SYS_PTRACE",),
+}
+"""As above."""
+
+
+def pod_template(server: ServerPlan, pool: PoolPlan) -> core.PodTemplateSpecArgs:
+    """One container on a node of the tier; it alone holds the GPUs it asks for."""
+    return core.PodTemplateSpecArgs(
+        metadata=kubernetes.meta.v1.ObjectMetaArgs(labels=naming.server_labels(server.name)),
+        spec=core.PodSpecArgs(
+            containers=[_container(server, pool.gpu_vendor)],
+            volumes=_volumes(server),
+            node_selector={naming.TIER_LABEL: pool.tier},
+            tolerations=[core.TolerationArgs(**naming.gpu_toleration(pool.gpu_vendor))],
+            termination_grace_period_seconds=termination_grace_s(server.vllm_args),
+            automount_service_account_token=False,
+            # A Service called `vllm` would set VLLM_PORT, which vLLM reads as its own.
+            enable_service_links=False,
+            security_context=core.PodSecurityContextArgs(
+                seccomp_profile=core.SeccompProfileArgs(type=SECCOMP_PROFILE[pool.gpu_vendor])
+            ),
+        ),
+    )
+
+
+def _container(server: ServerPlan, vendor: naming.GpuVendor) -> core.ContainerArgs:
+    resources = _resources(server)
+    return core.ContainerArgs(
+        name="vllm",
+        image=server.image,
+        args=list(server.vllm_args),
+        env=[_hf_token()],
+        ports=[core.ContainerPortArgs(name="http", container_port=HTTP_PORT)],
+        # Equal, so that the pod is of the Guaranteed class: evicted last, on cores of its own.
+        resources=core.ResourceRequirementsArgs(requests=resources, limits=resources),
+        startup_probe=_probe(failures=-(-server.startup_budget_s // PROBE_PERIOD_S)),
+        readiness_probe=_probe(failures=3),
+        liveness_probe=_probe(failures=6),
+        lifecycle=core.LifecycleArgs(
+            pre_stop=core.LifecycleHandlerArgs(sleep=core.SleepActionArgs(seconds=PRE_STOP_S))
+        ),
+        volume_mounts=[
+            core.VolumeMountArgs(name="shm", mount_path="/dev/shm"),  # noqa: S108  tensors of the workers
+            core.VolumeMountArgs(name="model-cache", mount_path=MODEL_CACHE_PATH),
+        ],
+        security_context=core.SecurityContextArgs(
+            allow_privilege_escalation=False,
+            capabilities=core.CapabilitiesArgs(
+                drop=["ALL"], add=list(ADDED_CAPABILITIES[vendor]) or None
+            ),
+        ),
+    )
+
+
+def _resources(server: ServerPlan) -> dict[str, str]:
+    return {
+        "cpu": str(server.cpu_request_cores),
+        "memory": f"{server.host_memory_request_gib}Gi",
+        server.gpu_resource: str(server.gpus_per_replica),
+    }
+
+
+def _hf_token() -> core.EnvVarArgs:
+    """The token by reference, never by value; without the Secret the pod waits and says so."""
+    return core.EnvVarArgs(
+        name=naming.HF_TOKEN_KEY,
+        value_from=core.EnvVarSourceArgs(
+            secret_key_ref=core.SecretKeySelectorArgs(
+                name=naming.HF_TOKEN_SECRET, key=naming.HF_TOKEN_KEY
+            )
+        ),
+    )
+
+
+def _probe(failures: int) -> core.ProbeArgs:
+    """`/health` refuses connections until the weights are loaded, so it serves all three probes."""
+    return core.ProbeArgs(
+        http_get=core.HTTPGetActionArgs(path="/health", port="http"),
+        period_seconds=PROBE_PERIOD_S,
+        timeout_seconds=PROBE_TIMEOUT_S,
+        failure_threshold=failures,
+    )
+
+
+def _volumes(server: ServerPlan) -> list[core.VolumeArgs]:
+    """Both have a limit: the first counts as memory of the pod, the second as disk of the node."""
+    return [
+        core.VolumeArgs(
+            name="shm",
+            empty_dir=core.EmptyDirVolumeSourceArgs(
+                medium="Memory", size_limit=f"{server.shm_gib}Gi"
+            ),
+        ),
+        core.VolumeArgs(
+            name="model-cache",
+            empty_dir=core.EmptyDirVolumeSourceArgs(size_limit=f"{server.model_cache_gib}Gi"),
+        ),
+    ]
+
+
+def termination_grace_s(vllm_args: Sequence[str]) -> int:
+    """Seconds from the order to stop until the kill: the pause, vLLM's own drain, and a margin."""
+    return PRE_STOP_S + _shutdown_timeout_s(vllm_args) + TERMINATION_MARGIN_S
+
+
+def _shutdown_timeout_s(vllm_args: Sequence[str]) -> int:
+    """What `--shutdown-timeout` says; vLLM's own default is 0, which cuts answers off."""
+    words: list[Any] = [word for arg in vllm_args for word in arg.split("=", 1)]
+    if "--shutdown-timeout" not in words:
+        return 0
+    return int(words[words.index("--shutdown-timeout") + 1])

@@ -1,0 +1,98 @@
+"""What turns a node with NVIDIA GPUs into one that pods can ask for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from berth.planner.plan import GpuSoftware
+from components import naming
+
+CHART_REPOSITORY: Final = "https://helm.ngc.nvidia.com/nvidia"
+
+INSTALL_TIMEOUT_S: Final = 900
+"""Helm waits for the operator, not for the GPU nodes; Pulumi's own 300 seconds are short for the
+first pull of the images."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NvidiaGpuOperatorArgs:
+    """Plain values come from the plan."""
+
+    plan: GpuSoftware
+    after: Sequence[pulumi.Resource] = ()
+    """The nodes that run the operator itself."""
+
+
+class NvidiaGpuOperator(pulumi.ComponentResource):
+    """The GPU Operator with device plugin, feature discovery and metrics exporter.
+
+    Driver and container toolkit come with the EKS AMI, so the operator installs neither: two
+    drivers on one node fight. AWS documents this set-up for its AL2023 images; NVIDIA's list of
+    supported platforms names Ubuntu only.
+    """
+
+    release: kubernetes.helm.v3.Release
+
+    def __init__(
+        self, name: str, args: NvidiaGpuOperatorArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("berth:index:NvidiaGpuOperator", name, None, opts)
+        namespace = kubernetes.core.v1.Namespace(
+            name,
+            metadata=kubernetes.meta.v1.ObjectMetaArgs(
+                name=naming.GPU_OPERATOR_NAMESPACE,
+                labels={
+                    **naming.object_labels("gpu-operator"),
+                    # Its agents mount the host; the API server refuses them at a lower level.
+                    "pod-security.kubernetes.io/enforce": "privileged",
+                },
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.release = kubernetes.helm.v3.Release(
+            name,
+            name="gpu-operator",  # fixed: a generated one gives new names to all that it holds
+            chart="gpu-operator",
+            version=args.plan.gpu_operator_version,
+            repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo=CHART_REPOSITORY),
+            namespace=naming.GPU_OPERATOR_NAMESPACE,
+            values=chart_values(),
+            timeout=INSTALL_TIMEOUT_S,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace, *args.after]),
+        )
+        self.register_outputs({"release_name": self.release.name})
+
+
+def chart_values() -> dict[str, Any]:
+    """Values that differ from the chart's, or that must not change with it.
+
+    Source:
+        https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html
+    """
+    system_nodes = {naming.NODE_ROLE_LABEL: "system"}
+    gpu_tolerations = [naming.gpu_toleration("nvidia")]
+    return {
+        "driver": {"enabled": False},
+        "toolkit": {"enabled": False},
+        "devicePlugin": {"enabled": True},
+        "gfd": {"enabled": True},
+        "nfd": {"enabled": True},
+        "dcgm": {"enabled": False},  # the exporter has a host engine of its own
+        # A ServiceMonitor needs Prometheus' own resource types, which nothing here installs.
+        "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": False}},
+        "mig": {"strategy": "single"},
+        "migManager": {"enabled": False},  # no tier is cut into MIG slices
+        "nodeStatusExporter": {"enabled": False},
+        "sandboxWorkloads": {"enabled": False},
+        "operator": {"nodeSelector": system_nodes},
+        # Helm replaces lists, so both repeat what the chart's own had for GPU nodes.
+        "daemonsets": {"tolerations": gpu_tolerations},
+        "node-feature-discovery": {
+            "worker": {"tolerations": gpu_tolerations},
+            "master": {"nodeSelector": system_nodes},
+            "gc": {"nodeSelector": system_nodes},
+        },
+    }

@@ -1,0 +1,46 @@
+"""The providers of a stack, made by hand so that nothing depends on the caller's defaults."""
+
+from collections.abc import Mapping
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as kubernetes
+
+from berth.config.stack import ExistingCluster
+from components.cluster import Cluster
+
+
+def aws_provider(
+    name: str, region: str, tags: Mapping[str, str], parent: pulumi.Resource
+) -> aws.Provider:
+    """AWS in one region; every resource that can carry tags carries these."""
+    return aws.Provider(
+        name,
+        region=region,
+        default_tags=aws.ProviderDefaultTagsArgs(tags=dict(tags)),
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def new_cluster_provider(
+    name: str, cluster: Cluster, parent: pulumi.Resource
+) -> kubernetes.Provider:
+    """The cluster that this stack makes; its ARN alone says whether it is still the same one."""
+    return kubernetes.Provider(
+        name,
+        kubeconfig=cluster.kubeconfig,
+        cluster_identifier=cluster.arn,
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def existing_cluster_provider(
+    name: str, cluster: ExistingCluster, parent: pulumi.Resource
+) -> kubernetes.Provider:
+    """A cluster that exists, by one context of a kubeconfig file."""
+    return kubernetes.Provider(
+        name,
+        kubeconfig=cluster.kubeconfig,
+        context=cluster.context,
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
