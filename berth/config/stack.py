@@ -1,17 +1,63 @@
 """What one stack may say. Whether it can be served is the planner's question."""
 
-from datetime import date, datetime
-from decimal import Decimal
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$")]
-"""A tier or a model server: part of resource names, labels and DNS names."""
+from berth.config.values import (
+    MOST_NETWORKS,
+    AvailabilityZone,
+    Day,
+    DiskGib,
+    GpuCount,
+    KubernetesVersion,
+    Moment,
+    Name,
+    Network,
+    NodeCount,
+    NodeCountOrNone,
+    PrincipalArn,
+    Region,
+    RequestCount,
+    ReservationId,
+    Share,
+    Text,
+    TokenCount,
+    Usd,
+)
+from berth.config.wanted import Wanted
 
 
 class _Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def _chosen_capacity(value: object) -> object:
+    if isinstance(value, Mapping):
+        return value.get("type")
+    return value.type if isinstance(value, CapacityBlock) else "ON_DEMAND"
+
+
+def _chosen_source(value: object) -> object:
+    """The source given, else the one whose keys are there."""
+    if isinstance(value, Mapping):
+        return value.get("source", "existing" if "gpu" in value else "eks")
+    return value.source if isinstance(value, ExistingTier) else "eks"
+
+
+def _chosen_endpoint(value: object) -> str:
+    return "public" if isinstance(value, Mapping | PublicEndpoint) else "private"
+
+
+def _chosen_cluster(value: object) -> str:
+    """A cluster that exists where a key of one is given and no key of a new one."""
+    if isinstance(value, ExistingCluster):
+        return "existing"
+    given = set(value) if isinstance(value, Mapping) else set()
+    if given & set(ExistingCluster.model_fields) and not given & set(NewCluster.model_fields):
+        return "existing"
+    return "new"
 
 
 class OnDemandCapacity(_Config):
@@ -24,58 +70,94 @@ class CapacityBlock(_Config):
     """Instances paid in advance for a fixed time: an EC2 Capacity Block for ML."""
 
     type: Literal["CAPACITY_BLOCK"]
-    reservation_id: Annotated[str, Field(pattern=r"^cr-[0-9a-f]{17}$")]
-    availability_zone: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d[a-z]$")]
+    reservation_id: ReservationId
+    """The id that AWS gave the block."""
+    availability_zone: AvailabilityZone
     """The one zone of the block."""
-    starts_at: datetime
-    ends_at: datetime
-    instance_count: Annotated[int, Field(ge=1)]
+    starts_at: Moment
+    """Start of the block, with its zone (`Z` for UTC)."""
+    ends_at: Moment
+    """End of the block; AWS takes the instances back 30 minutes before."""
+    instance_count: NodeCount
     """Instances in the block."""
-    fee_usd: Annotated[Decimal, Field(gt=0)] | None = None
+    fee_usd: Usd | None = None
     """What was paid; left out: the catalog's dated reading."""
+
+
+CapacityConfig = Annotated[
+    Annotated[OnDemandCapacity, Tag("ON_DEMAND")] | Annotated[CapacityBlock, Tag("CAPACITY_BLOCK")],
+    Discriminator(_chosen_capacity),
+    Wanted("how the instances are bought", "{type: ON_DEMAND}"),
+]
 
 
 class EksTier(_Config):
     """A pool of identical GPU nodes that this stack makes: an EKS managed node group."""
 
     source: Literal["eks"] = "eks"
-    instance_type: str
+    """`eks`: nodes that this stack makes."""
+    instance_type: Annotated[Text, Wanted("an instance type", "p5.48xlarge")]
     """As the cloud spells it; a key of the catalog's instance types."""
-    capacity: Annotated[OnDemandCapacity | CapacityBlock, Field(discriminator="type")]
-    min_nodes: Annotated[int, Field(ge=0)] = 0
-    max_nodes: Annotated[int, Field(ge=1)]
-    root_disk_gib: Annotated[int, Field(ge=100)] = 200
+    capacity: CapacityConfig
+    """How the instances are bought."""
+    min_nodes: NodeCountOrNone = 0
+    """Nodes that run at any time."""
+    max_nodes: NodeCount
+    """Nodes that the autoscaler never exceeds; at most `instance_count` of a block."""
+    root_disk_gib: DiskGib = 200
+    """Disk of each node, for images and the container runtime."""
 
 
 class ExistingTier(_Config):
     """GPU nodes that somebody else runs in a cluster that exists."""
 
     source: Literal["existing"]
-    gpu: str
+    """`existing`: nodes that are there already."""
+    gpu: Annotated[Text, Wanted("a GPU of the catalog", "MI300X")]
     """A GPU key of the catalog, or its everyday short name."""
-    gpus_per_node: Annotated[int, Field(ge=1, le=16)]
-    nodes: Annotated[int, Field(ge=1)]
-    usd_per_gpu_hour: Annotated[Decimal, Field(gt=0)] | None = None
+    gpus_per_node: GpuCount
+    """GPUs that one node has."""
+    nodes: NodeCount
+    """Nodes of this kind in the cluster."""
+    usd_per_gpu_hour: Usd | None = None
     """What the owner pays; left out, the tier has no price and the total is "at least"."""
 
 
-TierConfig = Annotated[EksTier | ExistingTier, Field(discriminator="source")]
+TierConfig = Annotated[
+    Annotated[EksTier, Tag("eks")] | Annotated[ExistingTier, Tag("existing")],
+    Discriminator(_chosen_source),
+    Wanted("a tier", "{instance_type: g6.xlarge, capacity: {type: ON_DEMAND}, max_nodes: 1}"),
+]
 
 
 class PublicEndpoint(_Config):
     """A Kubernetes API that the named networks may reach."""
 
-    public_cidrs: Annotated[tuple[str, ...], Field(min_length=1)]
+    public_cidrs: Annotated[
+        tuple[Network, ...],
+        Field(min_length=1, max_length=MOST_NETWORKS),
+        Wanted("a list of networks", "[203.0.113.0/24]"),
+    ]
+    """Networks in CIDR form, such as `203.0.113.0/24`."""
+
+
+EndpointConfig = Annotated[
+    Annotated[Literal["private"], Tag("private")] | Annotated[PublicEndpoint, Tag("public")],
+    Discriminator(_chosen_endpoint),
+    Wanted("private or {public_cidrs: [...]}", "private"),
+]
 
 
 class NewCluster(_Config):
     """An EKS cluster that this stack makes, in a network of its own."""
 
-    kubernetes_version: Annotated[str, Field(pattern=r"^1\.\d{2}$")]
-    endpoint: Literal["private"] | PublicEndpoint
+    kubernetes_version: KubernetesVersion
+    """Minor version, in quotes: `"1.35"`."""
+    endpoint: EndpointConfig
     """`private`, or `{public_cidrs: [...]}`: from where the Kubernetes API can be reached."""
-    admin_role_arns: tuple[
-        Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:.+$")], ...
+    admin_role_arns: Annotated[
+        tuple[PrincipalArn, ...],
+        Wanted("a list of role ARNs", "[arn:aws:iam::123456789012:role/platform-admin]"),
     ] = ()
     """IAM roles or users that administer the cluster, besides the one that creates it."""
 
@@ -83,47 +165,76 @@ class NewCluster(_Config):
 class ExistingCluster(_Config):
     """A cluster that exists: everything but AWS resources is put on it."""
 
-    kubeconfig: str
+    kubeconfig: Annotated[Text, Wanted("the path of a kubeconfig file", "~/.kube/config")]
     """Path of a kubeconfig file."""
-    context: str
+    context: Annotated[Text, Wanted("a context of the kubeconfig", "mi300x-prod")]
+    """Which of the kubeconfig's contexts."""
+
+
+ClusterConfig = Annotated[
+    Annotated[NewCluster, Tag("new")] | Annotated[ExistingCluster, Tag("existing")],
+    Discriminator(_chosen_cluster),
+    Wanted(
+        "a new cluster, or kubeconfig and context of one that exists",
+        '{kubernetes_version: "1.35", endpoint: private}',
+    ),
+]
 
 
 class ModelConfig(_Config):
     """One model, served by one or more identical replicas."""
 
-    model: str
+    model: Annotated[Text, Wanted("a catalog key", "meta-llama/Llama-3.1-8B-Instruct")]
     """A key of the catalog's models, spelled as on the Hugging Face hub."""
-    tier: Name
+    tier: Annotated[Name, Wanted("a name in berth:tiers", "l4")]
     """A key of `berth:tiers`."""
     quantization: Literal["auto", "none", "fp8"] = "auto"
     """`auto`: the widest format that fits; never below 8 bits."""
     kv_cache_dtype: Literal["auto", "fp8"] = "auto"
-    max_model_len: Annotated[int, Field(ge=1)] | None = None
+    """Number format of the KV cache; `auto`: that of the model."""
+    max_model_len: TokenCount | None = None
     """Longest request, prompt and answer together, in tokens; left out: the model's limit."""
-    max_num_seqs: Annotated[int, Field(ge=1)] | None = None
-    max_num_batched_tokens: Annotated[int, Field(ge=1)] | None = None
-    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
-    tensor_parallel_size: Annotated[int, Field(ge=1)] | None = None
+    max_num_seqs: RequestCount | None = None
+    """Requests that one replica runs at once; left out: vLLM's default."""
+    max_num_batched_tokens: TokenCount | None = None
+    """Tokens of one scheduler step; left out: vLLM's default."""
+    gpu_memory_utilization: Share | None = None
+    """Share of each GPU's memory that vLLM may use; left out: vLLM's default."""
+    tensor_parallel_size: GpuCount | None = None
     """GPUs of one replica; left out: the smallest number that fits."""
-    replicas: Annotated[int, Field(ge=0)] = 1
+    replicas: NodeCountOrNone = 1
+    """Identical servers of this model."""
 
 
 class BudgetConfig(_Config):
     """What the stack may cost."""
 
-    monthly_usd: Annotated[Decimal, Field(gt=0)]
+    monthly_usd: Usd
     """Recurring cost of the plan in a month of 730 hours; above it the stack is refused."""
 
 
 class StackConfig(_Config):
-    """All settings of one stack, as in `stacks/Pulumi.<stack>.yaml`, without the `berth:` prefix."""
+    """All settings of one stack: `stacks/Pulumi.<stack>.yaml` without the `berth:` prefix."""
 
-    region: str | None = None
+    region: Region | None = None
     """`aws:region`; needed when the stack makes AWS resources."""
     environment: Literal["dev", "prod"]
-    as_of: date
-    """Prices and the calendar of reservations as of this day; today when the stack file leaves it out."""
-    cluster: NewCluster | ExistingCluster
-    tiers: Annotated[dict[Name, TierConfig], Field(min_length=1)]
-    models: Annotated[dict[Name, ModelConfig], Field(min_length=1)]
-    budget: BudgetConfig | None = None
+    """Some policies are mandatory only in `prod`."""
+    as_of: Day
+    """Prices and the calendar of reservations as of this day; left out: today."""
+    cluster: ClusterConfig
+    """A new EKS cluster, or one that exists."""
+    tiers: Annotated[
+        dict[Name, TierConfig],
+        Field(min_length=1),
+        Wanted("a mapping of tiers by name", "{l4: {instance_type: g6.xlarge, ...}}"),
+    ]
+    """Pools of identical GPU nodes, by name."""
+    models: Annotated[
+        dict[Name, Annotated[ModelConfig, Wanted("a model server", "{model: ..., tier: ...}")]],
+        Field(min_length=1),
+        Wanted("a mapping of model servers by name", "{chat: {model: ..., tier: ...}}"),
+    ]
+    """Model servers, by name."""
+    budget: Annotated[BudgetConfig, Wanted("a budget", "{monthly_usd: 90000}")] | None = None
+    """Above it the stack is refused."""
