@@ -56,5 +56,5 @@ class Instance(Entry):
 def load_instances() -> Mapping[str, Instance]:
     """All instance types by their EC2 name."""
     text = files(__package__).joinpath("instances.yaml").read_text(encoding="utf-8")
-    data = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    data = yaml.load(text, Loader=yaml.CSafeLoader)  # the C form of SafeLoader
     return TypeAdapter(dict[str, Instance]).validate_python(data["instances"])

@@ -118,7 +118,7 @@ def read_histories(region: str, text: str) -> Mapping[tuple[str, PurchaseOption]
     Raises:
         ValueError: if a price names a source that the file does not have, or an item stands twice.
     """
-    data = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    data = yaml.load(text, Loader=yaml.CSafeLoader)  # the C form of SafeLoader
     sources = TypeAdapter(dict[str, Source]).validate_python(data["sources"])
     for history in data["histories"]:
         for price in history["prices"]:

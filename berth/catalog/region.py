@@ -22,6 +22,6 @@ class RegionZones(Entry):
 def load_regions() -> Mapping[str, RegionZones]:
     """Regions by their code."""
     text = files(__package__).joinpath("regions.yaml").read_text(encoding="utf-8")
-    data = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    data = yaml.load(text, Loader=yaml.CSafeLoader)  # the C form of SafeLoader
     Source.model_validate(data["source"])
     return TypeAdapter(dict[str, RegionZones]).validate_python(data["regions"])

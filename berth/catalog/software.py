@@ -67,5 +67,5 @@ class Software(Entry):
 def load_software() -> Software:
     """The software of the catalog."""
     text = files(__package__).joinpath("software.yaml").read_text(encoding="utf-8")
-    data = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    data = yaml.load(text, Loader=yaml.CSafeLoader)  # the C form of SafeLoader
     return Software.model_validate(data)

@@ -47,7 +47,8 @@ class CostLine:
     tier: str | None
     unit: str
     usd_per_unit: Decimal
-    """Per unit and hour."""
+    hours_per_unit: Decimal = Decimal(1)
+    """Hours that one unit price covers: 1, or a month for a price per GB and month."""
     floor_quantity: Decimal
     plan_quantity: Decimal
     ceiling_quantity: Decimal
@@ -56,17 +57,17 @@ class CostLine:
     @property
     def floor_usd_per_hour(self) -> Decimal:
         """At the fewest nodes."""
-        return self.floor_quantity * self.usd_per_unit
+        return self.floor_quantity * self.usd_per_unit / self.hours_per_unit
 
     @property
     def plan_usd_per_hour(self) -> Decimal:
         """At the planned nodes."""
-        return self.plan_quantity * self.usd_per_unit
+        return self.plan_quantity * self.usd_per_unit / self.hours_per_unit
 
     @property
     def ceiling_usd_per_hour(self) -> Decimal:
         """At the most nodes."""
-        return self.ceiling_quantity * self.usd_per_unit
+        return self.ceiling_quantity * self.usd_per_unit / self.hours_per_unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,6 +118,8 @@ class SystemPool:
 
     instance_type: str
     nodes: int
+    root_disk_gib: int = 20
+    """What EKS gives a node when nothing is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

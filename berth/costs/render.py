@@ -1,0 +1,69 @@
+"""An estimate as lines of text for a person."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from berth.costs.estimate import HOURS_PER_MONTH, CostLine, Estimate, OneOff
+from berth.costs.money import per_hour, with_commas
+
+_HEADINGS = ("USD per hour", "floor", "plan", "ceiling", "plan per month", "price of")
+
+
+def estimate_lines(estimate: Estimate) -> list[str]:
+    """The table of what recurs, then what is paid once and what has no price."""
+    rows = [_HEADINGS, *(_row(line) for line in estimate.lines)]
+    totals = (estimate.floor, estimate.plan, estimate.ceiling)
+    rows.append(("in all", *(per_hour(total.usd_per_hour) for total in totals), "", ""))
+    months = (with_commas(total.usd_per_month) for total in totals)
+    rows.append((f"in a month of {HOURS_PER_MONTH} hours", *months, "", ""))
+    lines = _columns(rows)
+    if estimate.one_off:
+        lines.append("paid once, in no month above:")
+        lines.extend(f"  {_paid_once(each)}" for each in estimate.one_off)
+    if estimate.unpriced:
+        lines.append("the totals are at least, since these have no price:")
+        lines.extend(f"  {each.resource}: {each.reason}" for each in estimate.unpriced)
+    return lines
+
+
+def _row(line: CostLine) -> tuple[str, ...]:
+    where = f"{line.tier}: " if line.tier else ""
+    return (
+        f"{where}{line.name}, {line.detail}",
+        per_hour(line.floor_usd_per_hour),
+        per_hour(line.plan_usd_per_hour),
+        per_hour(line.ceiling_usd_per_hour),
+        with_commas(line.plan_usd_per_hour * HOURS_PER_MONTH),
+        line.price.date.isoformat(),
+    )
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows with the first column to the left and the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _paid_once(one_off: OneOff) -> str:
+    back = "refundable" if one_off.refundable else "not refunded"
+    price = one_off.price
+    whence = f"price of {price.date}: {price.source}" if price else "the stack's own figure"
+    return (
+        f"{one_off.name}: {_usd(one_off.usd)}, {_moment(one_off.starts_at)} to "
+        f"{_moment(one_off.ends_at)}, {back} ({whence})"
+    )
+
+
+def _usd(usd: Decimal) -> str:
+    return f"{with_commas(usd)} USD"
+
+
+def _moment(moment: datetime) -> str:
+    return moment.isoformat(" ", "minutes")

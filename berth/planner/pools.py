@@ -1,0 +1,183 @@
+"""How replicas share the nodes of a tier, how many nodes that takes, and what a rollout finds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from berth.config.stack import EksTier, TierConfig
+from berth.planner.errors import problem
+from berth.planner.host import disk_gib
+from berth.planner.plan import PoolPlan
+from berth.planner.tiers import Tier
+
+Rollout = Literal["surge", "one_by_one", "recreate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What one model server asks of its tier."""
+
+    server: str
+    gpus_per_replica: int
+    replicas: int
+    model_cache_gib: int
+
+    @property
+    def words(self) -> str:
+        """Such as `chat 4 x 2 GPUs`."""
+        return f"{self.server} {self.replicas} x {self.gpus_per_replica} GPUs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilledNodes:
+    """Nodes with the same replicas on them."""
+
+    nodes: int
+    free_gpus: int
+    """Per node, asked for by no replica."""
+    replicas: tuple[tuple[Demand, int], ...] = ()
+    """Servers on each of these nodes, with the replicas of each."""
+
+    def with_replicas(self, nodes: int, demand: Demand, replicas: int) -> Self:
+        """`nodes` of these, with so many replicas more on each."""
+        return replace(
+            self,
+            nodes=nodes,
+            free_gpus=self.free_gpus - replicas * demand.gpus_per_replica,
+            replicas=(*self.replicas, (demand, replicas)),
+        )
+
+
+def pack(demands: Sequence[Demand], gpus_per_node: int, at_least_nodes: int) -> list[FilledNodes]:
+    """Put every replica on the first node with enough free GPUs, the largest replicas first.
+
+    A replica never spans nodes. This needs no more nodes than any other way while the sizes are
+    powers of two.
+    """
+    filled = [FilledNodes(nodes=at_least_nodes, free_gpus=gpus_per_node)] if at_least_nodes else []
+    for demand in sorted(demands, key=lambda each: (-each.gpus_per_replica, each.server)):
+        left = demand.replicas
+        next_filled: list[FilledNodes] = []
+        for group in filled:
+            parts = _fill(group, demand, left)
+            left -= sum(part.nodes * _replicas_of(part, demand) for part in parts)
+            next_filled.extend(parts)
+        if left:
+            per_node = gpus_per_node // demand.gpus_per_replica
+            empty = FilledNodes(nodes=-(-left // per_node), free_gpus=gpus_per_node)
+            next_filled.extend(_fill(empty, demand, left))
+        filled = next_filled
+    return filled
+
+
+def _fill(group: FilledNodes, demand: Demand, replicas: int) -> list[FilledNodes]:
+    """`group` after taking as many of `replicas` as it can, its full nodes first."""
+    per_node = group.free_gpus // demand.gpus_per_replica
+    if per_node == 0 or replicas == 0:
+        return [group]
+    full = min(group.nodes, replicas // per_node)
+    rest = (replicas - full * per_node) if full < group.nodes else 0
+    empty = group.nodes - full - (1 if rest else 0)
+    parts = []
+    if full:
+        parts.append(group.with_replicas(full, demand, per_node))
+    if rest:
+        parts.append(group.with_replicas(1, demand, rest))
+    if empty:
+        parts.append(replace(group, nodes=empty))
+    return parts
+
+
+def _replicas_of(group: FilledNodes, demand: Demand) -> int:
+    return sum(count for each, count in group.replicas if each is demand)
+
+
+def node_count(filled: Sequence[FilledNodes]) -> int:
+    """All nodes, with replicas and without."""
+    return sum(group.nodes for group in filled)
+
+
+def rollout(demand: Demand, filled: Sequence[FilledNodes]) -> Rollout:
+    """How a new version comes up where nothing adds nodes by itself.
+
+    With a node that has enough free GPUs the new replica starts first; without, the old one ends
+    first, and a single replica leaves a gap.
+    """
+    if any(group.free_gpus >= demand.gpus_per_replica for group in filled):
+        return "surge"
+    return "one_by_one" if demand.replicas >= 2 else "recreate"
+
+
+def check_disk(
+    tier: Tier, config: TierConfig, filled: Sequence[FilledNodes], problems: list[str]
+) -> None:
+    """Add a line if the weights that the replicas of one node download do not fit on its disk."""
+    if tier.instance is None or not isinstance(config, EksTier):
+        return
+    disk = disk_gib(tier.instance, config.root_disk_gib)
+    needed = max(
+        (
+            sum(demand.model_cache_gib * count for demand, count in group.replicas)
+            for group in filled
+        ),
+        default=0,
+    )
+    if needed > disk:
+        problems.append(
+            problem(
+                f"berth:tiers.{tier.name}.instance_type",
+                f"the servers of one {tier.instance_type} download {needed} GiB of weights, two "
+                f"revisions each, and its disks have {disk} GiB for them",
+                "name an instance type with larger local disks",
+            )
+        )
+
+
+def check_nodes(
+    tier: Tier,
+    config: TierConfig,
+    demands: Sequence[Demand],
+    filled: Sequence[FilledNodes],
+    problems: list[str],
+) -> None:
+    """Add a line if the replicas need more nodes than the tier may have."""
+    needed = node_count(filled)
+    if needed <= max(tier.max_nodes, tier.min_nodes):
+        return
+    words = ", ".join(each.words for each in demands if each.replicas)
+    limit = "max_nodes" if isinstance(config, EksTier) else "nodes"
+    problems.append(
+        problem(
+            f"berth:tiers.{tier.name}.{limit}",
+            f"{words} need {needed} nodes of {tier.gpus_per_node} GPUs, "
+            f"but {limit} is {tier.max_nodes}",
+            f"raise {limit} to {needed} or lower the replicas",
+        )
+    )
+
+
+def pool_plan(
+    tier: Tier, config: TierConfig, demands: Sequence[Demand], filled: Sequence[FilledNodes]
+) -> PoolPlan:
+    """The nodes of one tier as components declare and costs price them."""
+    eks = config if isinstance(config, EksTier) else None
+    instance = tier.instance
+    return PoolPlan(
+        tier=tier.name,
+        source=config.source,
+        gpu=tier.gpu_key,
+        gpu_vendor=tier.gpu.vendor,
+        gpu_resource=tier.gpu.resource,
+        gpus_per_node=tier.gpus_per_node,
+        instance_type=tier.instance_type,
+        accelerator=tier.gpu.accelerator_label if instance else None,
+        capacity=eks.capacity if eks else None,
+        ami_type=instance.ami_types[0] if instance else None,
+        root_disk_gib=eks.root_disk_gib if eks else None,
+        local_nvme=bool(instance and instance.local_nvme_gb),
+        min_nodes=tier.min_nodes,
+        planned_nodes=node_count(filled),
+        max_nodes=tier.max_nodes,
+        gpus_requested=sum(each.gpus_per_replica * each.replicas for each in demands),
+        cpu_arch=instance.cpu_arch if instance else "x86_64",
+    )

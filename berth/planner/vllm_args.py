@@ -1,0 +1,43 @@
+"""The arguments of vLLM's API server, in the words of its own parser."""
+
+from dataclasses import dataclass
+
+SERVER_PORT = 8000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """What of one server is said outright."""
+
+    model: str
+    tensor_parallel_size: int
+    max_model_len: int
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    gpu_memory_utilization: float
+    quantization: str | None
+    """Format to which vLLM converts the weights while loading; None: as the checkpoint has them."""
+    kv_cache_dtype: str
+    """`auto` is vLLM's own default and not passed on."""
+
+
+def vllm_args(options: ServerOptions) -> tuple[str, ...]:
+    """All arguments of one server, `--model` first.
+
+    What vLLM would choose by the device it finds is among them, so that a plan and a start on
+    another version or GPU agree.
+    """
+    args = [
+        *("--model", options.model),
+        *("--port", str(SERVER_PORT)),
+        *("--tensor-parallel-size", str(options.tensor_parallel_size)),
+        *("--max-model-len", str(options.max_model_len)),
+        *("--max-num-seqs", str(options.max_num_seqs)),
+        *("--max-num-batched-tokens", str(options.max_num_batched_tokens)),
+        *("--gpu-memory-utilization", f"{options.gpu_memory_utilization:g}"),
+    ]
+    if options.quantization is not None:
+        args += ["--quantization", options.quantization]
+    if options.kv_cache_dtype != "auto":
+        args += ["--kv-cache-dtype", options.kv_cache_dtype]
+    return tuple(args)
