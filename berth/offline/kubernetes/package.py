@@ -1,0 +1,100 @@
+"""The kubernetes package as the service sees it: its configuration, and a provider for each."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from berth.offline.changes import Comparison
+from berth.offline.checks import Problem
+from berth.offline.cloud import Cloud
+from berth.offline.kubernetes.provider import SDK, KubernetesProvider
+from berth.offline.provider import Difference
+from berth.offline.schema import schema_of
+from berth.offline.servicer import Package
+from berth.offline.values import Properties, is_unknown, plain
+
+_WITHOUT_KUBECONFIG = "default"
+
+
+def kubernetes_package(cloud: Cloud) -> Package:
+    """The stand-in for the kubernetes package over a pretended cloud."""
+    return Package(
+        name="kubernetes",
+        version=SDK.version,
+        configure=lambda config: _provider(cloud, plain(config)),
+        check_config=_check_config,
+        diff_config=_diff_config,
+        schema=lambda: schema_of(SDK, _types(cloud)),
+        components=(
+            "a component is rendered by the real kubernetes provider only; declare a "
+            "kubernetes.helm.v3.Release or the objects themselves to preview offline"
+        ),
+    )
+
+
+def _types(cloud: Cloud) -> list[str]:
+    return sorted({r.type for r in cloud.records() if r.type.startswith("kubernetes:")})
+
+
+def _provider(cloud: Cloud, config: Properties) -> KubernetesProvider:
+    settings = {key: _truth(value) for key, value in config.items()}
+    namespace = config.get("namespace") or "default"
+    return KubernetesProvider(cloud, cluster_of(config), str(namespace), settings)
+
+
+def _truth(value: Any) -> Any:
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+
+
+def cluster_of(config: Properties) -> str:
+    """What tells a cluster from another: the server of the kubeconfig's context."""
+    text = config.get("kubeconfig")
+    context = config.get("context")
+    if not text:
+        return str(context or _WITHOUT_KUBECONFIG)
+    document = _parsed(text)
+    if document is None:
+        return hashlib.sha256(str(text).encode()).hexdigest()[:16]
+    wanted = context or document.get("current-context")
+    clusters = {row["name"]: row.get("cluster", {}) for row in document.get("clusters", [])}
+    contexts = {row["name"]: row.get("context", {}) for row in document.get("contexts", [])}
+    name = contexts.get(wanted, {}).get("cluster", wanted)
+    return str(clusters.get(name, {}).get("server") or wanted or _WITHOUT_KUBECONFIG)
+
+
+def _parsed(text: Any) -> Mapping[str, Any] | None:
+    """The kubeconfig as a structure: given as one, as text, or as the path of a file."""
+    if isinstance(text, Mapping):
+        return text
+    path = Path(str(text))
+    if "\n" not in str(text) and not str(text).lstrip().startswith("{") and path.is_file():
+        text = path.read_text(encoding="utf-8")
+    try:
+        document = yaml.load(str(text), Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    except yaml.YAMLError:
+        return None
+    return document if isinstance(document, Mapping) else None
+
+
+def _check_config(config: Properties) -> tuple[Properties, list[Problem]]:
+    if "kubeconfig" not in config or is_unknown(config["kubeconfig"]):
+        return config, []
+    text = plain(config["kubeconfig"])
+    if text and _parsed(text) is None:
+        problem = "kubeconfig is neither YAML nor JSON nor the path of a file"
+        return config, [Problem(("kubeconfig",), problem)]
+    return config, []
+
+
+def _diff_config(old: Properties, new: Properties) -> Difference:
+    """Another cluster is another provider; anything else changes in place."""
+    before, after = plain(old), plain(new)
+    changes = Comparison(lenient=True).changes(before, after)
+    changes = [change for change in changes if change.path[0] != "version"]
+    known = not is_unknown(old.get("kubeconfig")) and not is_unknown(new.get("kubeconfig"))
+    moved = known and cluster_of(before) != cluster_of(after)
+    replacing = [c for c in changes if moved and c.path[0] in ("kubeconfig", "context")]
+    return Difference(changes=tuple(changes), replacing=tuple(replacing))
