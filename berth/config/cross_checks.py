@@ -6,17 +6,17 @@ The checks read raw values, so that they also speak while another part of the fi
 import ipaddress
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from berth.config.nearest import did_you_mean
 from berth.config.problems import Path, Problem, plain
-from berth.config.values import MOST_NETWORKS, Moment
+from berth.config.values import MOST_NETWORKS, AvailabilityZone, Moment, Region
 
 MOST_NAMES = 10
 """Of tiers listed in a message."""
-_MOMENT: TypeAdapter[datetime] = TypeAdapter(Moment)
 
 
 def cross_checks(values: Mapping[str, object]) -> list[Problem]:
@@ -68,7 +68,7 @@ def _tier(name: str, tier: Mapping[str, Any], values: Mapping[str, object]) -> I
         fix = f"lower it to {most}, or raise max_nodes"
         yield Problem((*path, "min_nodes"), f"{least} is above max_nodes {most}", fix)
     if most is not None and count is not None and most > count:
-        fix = f"lower it to {count}; a block has no more instances"
+        fix = f"lower it to {count}, because a block has no more instances"
         what = f"{most} is above capacity.instance_count {count}"
         yield Problem((*path, "max_nodes"), what, fix)
     yield from _block((*path, "capacity"), capacity, region)
@@ -77,9 +77,10 @@ def _tier(name: str, tier: Mapping[str, Any], values: Mapping[str, object]) -> I
 
 def _block(path: Path, capacity: Mapping[str, Any], region: object) -> Iterator[Problem]:
     zone = capacity.get("availability_zone")
-    if isinstance(zone, str) and isinstance(region, str) and zone[:-1] != region:
-        what = f"{plain(zone)} is not in aws:region {plain(region)}"
-        fix = f"write a zone such as {plain(region)}a, or change aws:region"
+    both_right = _is(AvailabilityZone, zone) and _is(Region, region)
+    if both_right and str(zone)[:-1] != region:
+        what = f"{zone} is not in aws:region {region}"
+        fix = f"write a zone such as {region}a, or change aws:region"
         yield Problem((*path, "availability_zone"), what, fix)
     starts_at, ends_at = _moment(capacity.get("starts_at")), _moment(capacity.get("ends_at"))
     if starts_at and ends_at and starts_at >= ends_at:
@@ -127,11 +128,21 @@ def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _moment(value: object) -> datetime | None:
+def _is(kind: Any, value: object) -> bool:
     try:
-        return _MOMENT.validate_python(value)
+        _adapter(kind).validate_python(value)
     except ValidationError:
-        return None
+        return False
+    return True
+
+
+def _moment(value: object) -> datetime | None:
+    return _adapter(Moment).validate_python(value) if _is(Moment, value) else None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _network(value: object) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:

@@ -8,7 +8,7 @@ from berth.config.problems import ConfigError, Path, Problem, dotted
 
 DEEPEST_NESTING: Final = 40
 """Levels; a stack file has 6."""
-MOST_LINES: Final = 50
+MOST_LINES: Final = 100
 """Problems shown at once."""
 
 

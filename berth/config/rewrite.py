@@ -66,7 +66,8 @@ class Rewriter:
 
     def _missing(self, place: Place) -> Problem:
         name = self._name(place.path[:-1], str(place.path[-1]))
-        return self._at(place.path, "missing", f"add {name}: <{place.words}>")
+        wanted = place.words if len(place.literals) == 1 else f"<{place.words}>"
+        return self._at(place.path, "missing", f"add {name}: {wanted}")
 
     def _no_branch(self, place: Place, value: object) -> Problem | None:
         """No model has the value given for the key that chooses between them."""
@@ -93,7 +94,9 @@ class Rewriter:
         if bound:
             return f"{shown} {bound[0]}", bound[1]
         if kind == "string_type" and isinstance(value, bool | int | float):
-            return f"{shown} without quotes is not text", f'write "{shown}"'
+            in_full = self._in_file(place.path) in self._document.written
+            fix = f'write "{shown}"' if in_full else f'put it in quotes, as in "{place.example}"'
+            return f"{shown} without quotes is not text", fix
         if kind in ("int_type", "float_type") and _is_number(value):
             return f'"{shown}" in quotes is text, not {words}', f"write {shown} without quotes"
         meant = limits.get("meant")

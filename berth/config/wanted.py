@@ -14,4 +14,5 @@ class Wanted:
     def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
         """The JSON schema of the annotated type, with the right value as its example."""
         schema: dict[str, Any] = handler(core_schema)
-        return schema | {"examples": [self.example]}
+        is_scalar = schema.get("type") in ("string", "integer", "number")
+        return schema | {"examples": [self.example]} if is_scalar else schema
