@@ -1,11 +1,11 @@
 """An estimate as lines of text for a person."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from decimal import Decimal
 
 from berth.costs.estimate import HOURS_PER_MONTH, CostLine, Estimate, OneOff
-from berth.costs.money import per_hour, with_commas
+from berth.costs.money import with_commas
+from berth.planner.moment import moment_words
 
 _HEADINGS = ("USD per hour", "floor", "plan", "ceiling", "plan per month", "price of")
 
@@ -14,7 +14,7 @@ def estimate_lines(estimate: Estimate) -> list[str]:
     """The table of what recurs, then what is paid once and what has no price."""
     rows = [_HEADINGS, *(_row(line) for line in estimate.lines)]
     totals = (estimate.floor, estimate.plan, estimate.ceiling)
-    rows.append(("in all", *(per_hour(total.usd_per_hour) for total in totals), "", ""))
+    rows.append(("in all", *(_hourly(total.usd_per_hour) for total in totals), "", ""))
     months = (with_commas(total.usd_per_month) for total in totals)
     rows.append((f"in a month of {HOURS_PER_MONTH} hours", *months, "", ""))
     lines = _columns(rows)
@@ -31,9 +31,9 @@ def _row(line: CostLine) -> tuple[str, ...]:
     where = f"{line.tier}: " if line.tier else ""
     return (
         f"{where}{line.name}, {line.detail}",
-        per_hour(line.floor_usd_per_hour),
-        per_hour(line.plan_usd_per_hour),
-        per_hour(line.ceiling_usd_per_hour),
+        _hourly(line.floor_usd_per_hour),
+        _hourly(line.plan_usd_per_hour),
+        _hourly(line.ceiling_usd_per_hour),
         with_commas(line.plan_usd_per_hour * HOURS_PER_MONTH),
         line.price.date.isoformat(),
     )
@@ -56,8 +56,8 @@ def _paid_once(one_off: OneOff) -> str:
     price = one_off.price
     whence = f"price of {price.date}: {price.source}" if price else "the stack's own figure"
     return (
-        f"{one_off.name}: {_usd(one_off.usd)}, {_moment(one_off.starts_at)} to "
-        f"{_moment(one_off.ends_at)}, {back} ({whence})"
+        f"{one_off.name}: {_usd(one_off.usd)}, {moment_words(one_off.starts_at)} to "
+        f"{moment_words(one_off.ends_at)}, {back} ({whence})"
     )
 
 
@@ -65,5 +65,5 @@ def _usd(usd: Decimal) -> str:
     return f"{with_commas(usd)} USD"
 
 
-def _moment(moment: datetime) -> str:
-    return moment.isoformat(" ", "minutes")
+def _hourly(usd: Decimal) -> str:
+    return f"{usd:,.4f}"

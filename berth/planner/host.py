@@ -22,8 +22,8 @@ SYSTEM_PODS_MIB = 1024
 SYSTEM_PODS_CORES = 0.5
 """Left for what runs on every GPU node: network, proxy, GPU operator, metrics."""
 
-SERVER_GIB = 4
-WORKER_GIB_PER_GPU = 2
+SERVER_GIB = 6
+WORKER_GIB_PER_GPU = 4
 """Host memory of API server and engine core, and of each GPU's worker process."""
 SHM_GIB_PER_RANK = 2
 """With more than one rank; 1 GiB is the least that works, 2 GiB in all ran out with 8 ranks."""

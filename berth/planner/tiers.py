@@ -18,6 +18,7 @@ from berth.config.stack import (
 )
 from berth.planner.account import Account
 from berth.planner.errors import problem
+from berth.planner.moment import moment_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,11 +191,12 @@ def _check_block(
                 f"the zones are {', '.join(zones)}",
             )
         )
+    ends = moment_words(block.ends_at)
     if block.ends_at <= block.starts_at:
         problems.append(
             problem(
                 f"{key}.capacity.ends_at",
-                f"{_words(block.ends_at)} is not after starts_at {_words(block.starts_at)}",
+                f"{ends} is not after starts_at {moment_words(block.starts_at)}",
                 "give the block's own start and end",
             )
         )
@@ -202,14 +204,10 @@ def _check_block(
         problems.append(
             problem(
                 f"{key}.capacity.ends_at",
-                f"the block ended at {_words(block.ends_at)}, before berth:as_of {config.as_of}",
+                f"the block ended at {ends}, before berth:as_of {config.as_of}",
                 "name a block that has not ended",
             )
         )
-
-
-def _words(moment: datetime) -> str:
-    return moment.isoformat(" ", "minutes")
 
 
 def _check_blocks_are_not_shared(config: StackConfig, problems: list[str]) -> None:

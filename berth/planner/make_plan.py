@@ -1,0 +1,230 @@
+"""From what a stack says to a complete plan, or to every reason why there is none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from berth.catalog.load import Catalog
+from berth.catalog.model import find_model
+from berth.config.stack import ExistingTier, ModelConfig, NewCluster, StackConfig
+from berth.planner.account import Account
+from berth.planner.errors import PlanError, problem
+from berth.planner.host import HostNeeds, host_needs, least_memory_gib, node_share
+from berth.planner.network import plan_network, plan_system_pool
+from berth.planner.placement import Placement, place
+from berth.planner.plan import GpuSoftware, Plan, PoolPlan, ServerPlan
+from berth.planner.pools import (
+    Demand,
+    FilledNodes,
+    check_disk,
+    check_nodes,
+    pack,
+    pool_plan,
+    rollout,
+)
+from berth.planner.tiers import Tier, resolve_tiers
+from berth.planner.vllm_args import ServerOptions, vllm_args
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Server:
+    """A model server whose place on its tier is known."""
+
+    name: str
+    config: ModelConfig
+    weights_bytes: int
+    tier: Tier
+    placement: Placement
+    needs: HostNeeds
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(
+            server=self.name,
+            gpus_per_replica=self.placement.tensor_parallel_size,
+            replicas=self.config.replicas,
+            model_cache_gib=self.needs.model_cache_gib,
+        )
+
+
+def make_plan(config: StackConfig, catalog: Catalog, account: Account) -> Plan:
+    """The plan of one stack; nothing is looked up but what the arguments hold.
+
+    Raises:
+        PlanError: if the stack cannot be planned as written; its lines name every problem, in the
+            stack author's own keys.
+    """
+    problems: list[str] = []
+    network = plan_network(config, account, problems)
+    _check_kubernetes(config, catalog, problems)
+    tiers = resolve_tiers(config, catalog, account, problems)
+    servers = [
+        server
+        for name in config.models
+        if (server := _place_server(name, config, catalog, tiers, problems)) is not None
+    ]
+    filled = {name: _fill_tier(tier, servers, config, problems) for name, tier in tiers.items()}
+    if problems:
+        raise PlanError(sorted(problems, key=_section))
+    pools = {
+        name: pool_plan(tier, config.tiers[name], _demands(servers, name), filled[name])
+        for name, tier in tiers.items()
+    }
+    return Plan(
+        environment=config.environment,
+        region=config.region,
+        as_of=config.as_of,
+        cluster=config.cluster,
+        network=network,
+        system_pool=plan_system_pool(config),
+        gpu_software=_gpu_software(pools, catalog),
+        pools=pools,
+        servers={
+            server.name: _server_plan(server, catalog, filled[server.tier.name])
+            for server in servers
+        },
+        usd_per_gpu_hour={
+            name: tier.usd_per_gpu_hour
+            for name, tier in config.tiers.items()
+            if isinstance(tier, ExistingTier) and tier.usd_per_gpu_hour is not None
+        },
+        budget=config.budget,
+    )
+
+
+_SECTIONS = ("aws:", "berth:cluster", "berth:tiers", "berth:models")
+
+
+def _section(line: str) -> int:
+    """Where in a stack file the key of a problem stands."""
+    return next((i for i, each in enumerate(_SECTIONS) if line.startswith(each)), len(_SECTIONS))
+
+
+def _check_kubernetes(config: StackConfig, catalog: Catalog, problems: list[str]) -> None:
+    if not isinstance(config.cluster, NewCluster):
+        return
+    version, known = config.cluster.kubernetes_version, catalog.software.kubernetes.versions
+    if version not in known:
+        problems.append(
+            problem(
+                "berth:cluster.kubernetes_version",
+                f"EKS builds no GPU nodes for {version}",
+                f"use one of {', '.join(known)}",
+            )
+        )
+
+
+def _place_server(
+    name: str,
+    config: StackConfig,
+    catalog: Catalog,
+    tiers: Mapping[str, Tier],
+    problems: list[str],
+) -> _Server | None:
+    """The server called `name` on its tier; None with a line in `problems`."""
+    wanted = config.models[name]
+    key = f"berth:models.{name}"
+    if wanted.tier not in config.tiers:
+        names = ", ".join(config.tiers)
+        what = f"no tier {wanted.tier} in this stack"
+        problems.append(problem(f"{key}.tier", what, f"the tiers are {names}"))
+    try:
+        repository = find_model(catalog.models, wanted.model)
+    except LookupError as error:
+        problems.append(f"{key}.model: {error}")
+        return None
+    tier = tiers.get(wanted.tier)
+    if tier is None:
+        return None
+    model = catalog.models[repository]
+    wanted = wanted.model_copy(update={"model": repository})
+    version = catalog.software.vllm[tier.gpu.vendor].version
+    placement = place(name, wanted, model, tier, version, problems)
+    if placement is None:
+        return None
+    gpus = placement.tensor_parallel_size
+    share = node_share(tier.instance, gpus) if tier.instance else None
+    if share is not None and share.memory_gib < least_memory_gib(gpus):
+        problems.append(
+            problem(
+                f"berth:tiers.{tier.name}.instance_type",
+                f"{name} needs {least_memory_gib(gpus)} GiB of host memory for {gpus} GPUs, and "
+                f"their share of one {tier.instance_type} is {share.memory_gib} GiB",
+                "name an instance type with more memory per GPU",
+            )
+        )
+        return None
+    return _Server(
+        name=name,
+        config=wanted,
+        weights_bytes=model.weights_bytes,
+        tier=tier,
+        placement=placement,
+        needs=host_needs(model.weights_bytes, gpus, share),
+    )
+
+
+def _demands(servers: Sequence[_Server], tier: str) -> list[Demand]:
+    return [server.demand for server in servers if server.tier.name == tier]
+
+
+def _fill_tier(
+    tier: Tier, servers: Sequence[_Server], config: StackConfig, problems: list[str]
+) -> Sequence[FilledNodes]:
+    demands = _demands(servers, tier.name)
+    tier_config = config.tiers[tier.name]
+    filled = pack(demands, tier.gpus_per_node, tier.min_nodes)
+    check_nodes(tier, tier_config, demands, filled, problems)
+    check_disk(tier, tier_config, filled, problems)
+    return filled
+
+
+def _gpu_software(pools: Mapping[str, PoolPlan], catalog: Catalog) -> GpuSoftware | None:
+    if not any(pool.source == "eks" and pool.gpu_vendor == "nvidia" for pool in pools.values()):
+        return None
+    return GpuSoftware(gpu_operator_version=catalog.software.charts["gpu-operator"].version)
+
+
+def _server_plan(server: _Server, catalog: Catalog, filled: Sequence[FilledNodes]) -> ServerPlan:
+    tier, placement, needs = server.tier, server.placement, server.needs
+    verdict, gpus = placement.verdict, placement.tensor_parallel_size
+    engine = catalog.software.vllm[tier.gpu.vendor]
+    options = ServerOptions(
+        model=server.config.model,
+        tensor_parallel_size=gpus,
+        max_model_len=verdict.max_model_len,
+        max_num_seqs=verdict.max_num_seqs,
+        max_num_batched_tokens=verdict.max_num_batched_tokens,
+        gpu_memory_utilization=placement.gpu_memory_utilization,
+        quantization=placement.quantization if placement.converts_weights else None,
+        kv_cache_dtype=server.config.kv_cache_dtype,
+    )
+    return ServerPlan(
+        name=server.name,
+        model=server.config.model,
+        tier=tier.name,
+        gpu=tier.gpu_key,
+        instance_type=tier.instance_type,
+        quantization=placement.quantization,
+        kv_cache_dtype=server.config.kv_cache_dtype,
+        tensor_parallel_size=gpus,
+        pipeline_parallel_size=1,
+        gpus_per_replica=gpus,
+        replicas=server.config.replicas,
+        nodes=-(-server.config.replicas // (tier.gpus_per_node // gpus)),
+        fits=verdict.fits,
+        reasons=verdict.reasons,
+        memory=verdict.memory,
+        vllm_args=vllm_args(options),
+        vllm_version=engine.version,
+        image=engine.image,
+        gpu_resource=tier.gpu.resource,
+        max_model_len=verdict.max_model_len,
+        max_num_seqs=verdict.max_num_seqs,
+        weights_bytes=server.weights_bytes,
+        cpu_request_cores=needs.cpu_request_cores,
+        host_memory_request_gib=needs.host_memory_request_gib,
+        shm_gib=needs.shm_gib,
+        model_cache_gib=needs.model_cache_gib,
+        startup_budget_s=needs.startup_budget_s,
+        rollout=rollout(server.demand, filled),
+    )

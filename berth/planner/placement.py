@@ -1,0 +1,160 @@
+"""How one model server is split over the GPUs of its tier, and in which number format."""
+
+from dataclasses import dataclass
+
+from berth.catalog.model import Model
+from berth.config.stack import ModelConfig
+from berth.planner.engine_options import EngineOptions
+from berth.planner.errors import problem
+from berth.planner.memory import MemoryVerdict, plan_memory
+from berth.planner.tiers import Tier
+
+PCIE_RANKS = 2
+"""Ranks over which the search divides a model where GPUs have no link of their own: beyond two the
+adding up over PCIe costs more than the next GPU brings. A stack may ask for more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """The first split that fits, widest format first, then the fewest GPUs."""
+
+    quantization: str
+    converts_weights: bool
+    """vLLM makes the format while loading; else the checkpoint has it."""
+    tensor_parallel_size: int
+    gpu_memory_utilization: float
+    verdict: MemoryVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    quantization: str
+    tensor_parallel_size: int
+    verdict: MemoryVerdict
+
+
+def place(
+    name: str,
+    config: ModelConfig,
+    model: Model,
+    tier: Tier,
+    vllm_version: str,
+    problems: list[str],
+) -> Placement | None:
+    """Where the server called `name` fits on one node of `tier`; None with a line in `problems`."""
+    key = f"berth:models.{name}"
+    formats = _formats(key, config, model, tier, problems)
+    sizes = _sizes(key, config, model, tier, problems)
+    attempts: list[_Attempt] = []
+    for quantization in formats:
+        for size in sizes:
+            options = _options(config, model, quantization, size, vllm_version)
+            verdict = plan_memory(model, tier.gpu, options)
+            if verdict.fits:
+                return Placement(
+                    quantization=quantization,
+                    converts_weights=quantization != model.quantization,
+                    tensor_parallel_size=size,
+                    gpu_memory_utilization=_utilization(config, verdict),
+                    verdict=verdict,
+                )
+            attempts.append(
+                _Attempt(quantization=quantization, tensor_parallel_size=size, verdict=verdict)
+            )
+    if attempts:
+        problems.extend(_refusals(key, config, tier, attempts))
+    return None
+
+
+def _formats(
+    key: str, config: ModelConfig, model: Model, tier: Tier, problems: list[str]
+) -> tuple[str, ...]:
+    """Formats to try, the widest first; none where the one asked for is not the checkpoint's."""
+    own, wanted = model.quantization, config.quantization
+    if own == "none" and wanted == "auto":
+        computes_fp8 = bool({"fp8", "fp8_fnuz"} & set(tier.gpu.computes))
+        return ("none", "fp8") if computes_fp8 else ("none",)
+    if own in ("none", wanted) or wanted == "auto":
+        return (own if wanted == "auto" else wanted,)
+    problems.append(
+        problem(
+            f"{key}.quantization",
+            f"{wanted} is asked for, but the weights of {config.model} are {own}",
+            "leave it out, or name a repository in that format",
+        )
+    )
+    return ()
+
+
+def _sizes(
+    key: str, config: ModelConfig, model: Model, tier: Tier, problems: list[str]
+) -> tuple[int, ...]:
+    """Tensor parallel sizes to try, the smallest first."""
+    given = config.tensor_parallel_size
+    if given is None:
+        linked = tier.gpu.fabric.kind != "pcie"
+        most = tier.gpus_per_node if linked else min(PCIE_RANKS, tier.gpus_per_node)
+        powers = [1 << exponent for exponent in range(most.bit_length())]
+        return tuple(size for size in powers if model.attention_heads % size == 0)
+    if given > tier.gpus_per_node:
+        problems.append(
+            problem(
+                f"{key}.tensor_parallel_size",
+                f"{given} is above the {tier.gpus_per_node} GPUs of one {tier.node_words}",
+                f"lower it to {tier.gpus_per_node} or less",
+            )
+        )
+        return ()
+    return (given,)
+
+
+def _options(
+    config: ModelConfig, model: Model, quantization: str, ranks: int, vllm_version: str
+) -> EngineOptions:
+    return EngineOptions(
+        vllm_version=vllm_version,
+        quantization="auto" if quantization == model.quantization else quantization,
+        kv_cache_dtype=config.kv_cache_dtype,
+        tensor_parallel_size=ranks,
+        max_model_len=config.max_model_len,
+        max_num_seqs=config.max_num_seqs,
+        max_num_batched_tokens=config.max_num_batched_tokens,
+        gpu_memory_utilization=config.gpu_memory_utilization,
+    )
+
+
+def _utilization(config: ModelConfig, verdict: MemoryVerdict) -> float:
+    """The share that is asked for, else vLLM's default with which the verdict counted."""
+    memory = verdict.memory
+    return config.gpu_memory_utilization or round(memory.requested_gib / memory.visible_gib, 4)
+
+
+def _refusals(key: str, config: ModelConfig, tier: Tier, attempts: list[_Attempt]) -> list[str]:
+    """Why no attempt fits: what holds for each of them once, then what holds for one format.
+
+    Of each format the split over the most GPUs speaks, since more GPUs leave more memory.
+    """
+    widest = {attempt.quantization: attempt for attempt in attempts}.values()
+    always = [
+        reason
+        for reason in next(iter(widest)).verdict.reasons
+        if all(reason in attempt.verdict.reasons for attempt in widest)
+    ]
+    lines = [_in_stack_key(key, reason) for reason in always]
+    for attempt in widest:
+        words = "16 bit" if attempt.quantization == "none" else attempt.quantization
+        where = f"{config.model} in {words} on {attempt.tensor_parallel_size} x {tier.gpu_key}, "
+        lines.extend(
+            _in_stack_key(key, reason, where)
+            for reason in attempt.verdict.reasons
+            if reason not in always
+        )
+    return lines
+
+
+def _in_stack_key(key: str, reason: str, where: str = "") -> str:
+    """A reason `option: text`, said of a key of the stack where the option is one."""
+    option, _, text = reason.partition(": ")
+    if option in ModelConfig.model_fields:
+        return f"{key}.{option}: {where}{text}"
+    return f"{key}: {where}{option} {text}"
