@@ -75,7 +75,7 @@ class Gpu(Entry):
     computes: tuple[Format, ...]
     """Formats with matrix units of their own."""
     stores: tuple[Format, ...]
-    """Formats that weights may be kept in though they are multiplied in 16 bits: memory saved, no speed."""
+    """Formats that weights may be kept in, though multiplied in 16 bits: less memory, no speed."""
     kv_cache: tuple[Literal["auto", "fp8", "fp8_e5m2"], ...]
     """Formats that the KV cache may have besides that of the model."""
     minimum_driver: str | None = None
@@ -98,9 +98,13 @@ class Gpu(Entry):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if (self.vendor == "nvidia") != (self.compute_capability is not None):
-            raise ValueError("compute_capability is for nvidia and gfx for amd; give the one that fits")
+            raise ValueError(
+                "compute_capability is for nvidia and gfx for amd; give the one that fits"
+            )
         if self.visible_gib > self.nameplate_gib:
-            raise ValueError(f"visible {self.visible_gib} GiB is above nameplate {self.nameplate_gib}")
+            raise ValueError(
+                f"visible {self.visible_gib} GiB is above nameplate {self.nameplate_gib}"
+            )
         return self
 
     @property
@@ -123,7 +127,7 @@ def load_unusable() -> Mapping[str, Unusable]:
 @cache
 def _load() -> tuple[Mapping[str, Gpu], Mapping[str, Unusable]]:
     text = files(__package__).joinpath("gpus.yaml").read_text(encoding="utf-8")
-    data = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    data = yaml.load(text, Loader=yaml.CSafeLoader)  # the C form of SafeLoader
     return (
         TypeAdapter(dict[str, Gpu]).validate_python(data["gpus"]),
         TypeAdapter(dict[str, Unusable]).validate_python(data["unusable"]),

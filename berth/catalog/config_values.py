@@ -1,0 +1,171 @@
+"""A Hugging Face `config.json` as checked values: whatever is wrong is collected, not raised."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+MAX_BYTES = 4 * 1024 * 1024
+"""The largest real configurations (long lists of unquantized layers) have 0.1 MB."""
+MAX_INTEGER = 1 << 40
+
+
+class ModelConfigError(ValueError):
+    """A configuration that cannot be read as a model; one line per problem."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = tuple(lines)
+
+
+class ConfigValues:
+    """One level of a configuration; a bad value is noted in `errors`, a harmless one returned."""
+
+    def __init__(self, data: Mapping[str, Any], where: str, errors: list[str]) -> None:
+        self.data = data
+        self.where = where
+        self.errors = errors
+
+    def refuse(self, key: str, problem: str, fix: str) -> None:
+        """Note one problem."""
+        self.errors.append(f"{self.where}: {key}: {problem}; {fix}")
+
+    def has(self, key: str) -> bool:
+        """Whether `key` is there and not null."""
+        return self.data.get(key) is not None
+
+    def integer(
+        self, *keys: str, default: int | None = None, low: int = 1, high: int = 1 << 24
+    ) -> int:
+        """The first of `keys` that is there, as a whole number from `low` to `high`."""
+        for key in keys:
+            value = self.data.get(key)
+            if value is None:
+                continue
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            if isinstance(value, bool) or not isinstance(value, int):
+                self.refuse(key, f"{_shown(value)} is no whole number", f"give {low} to {high}")
+            elif not low <= value <= high:
+                self.refuse(key, f"{_shown(value)} is out of range", f"give {low} to {high}")
+            else:
+                return value
+            return low
+        if default is None:
+            self.refuse(keys[0], "is missing", f"add it, a whole number from {low} to {high}")
+            return low
+        return default
+
+    def text(self, key: str, default: str = "") -> str:
+        """Text under `key`."""
+        value = self.data.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            self.refuse(key, f"{_shown(value)} is no text", "put it in quotes")
+            return default
+        return value
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """True or false under `key`."""
+        value = self.data.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            self.refuse(key, f"{_shown(value)} is neither true nor false", "give one of them")
+            return default
+        return value
+
+    def integers(self, key: str, *, low: int = 0, high: int = 1 << 24) -> tuple[int, ...]:
+        """A list of whole numbers under `key`; empty where there is none."""
+        value = self.data.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(
+            isinstance(v, int) and not isinstance(v, bool) and low <= v <= high for v in value
+        ):
+            self.refuse(key, "is no list of whole numbers", f"give numbers from {low} to {high}")
+            return ()
+        return tuple(value)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts under `key`; empty where there is none."""
+        value = self.data.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            self.refuse(key, "is no list of texts", "give texts")
+            return ()
+        return tuple(value)
+
+    def section(self, key: str) -> "ConfigValues":
+        """The mapping under `key`; an empty one where there is none."""
+        value = self.data.get(key)
+        if value is None:
+            value = {}
+        elif not isinstance(value, dict):
+            self.refuse(key, f"{_shown(value)} is no mapping", "give keys and values")
+            value = {}
+        return ConfigValues(value, f"{self.where}: {key}", self.errors)
+
+
+def read_config_file(path: Path) -> Mapping[str, Any]:
+    """The JSON object in `path`.
+
+    Raises:
+        ModelConfigError: if the file is missing, too large, nested too deep or no JSON object.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise _refusal(
+                path, f"has {path.stat().st_size} bytes", f"a config.json has at most {MAX_BYTES}"
+            )
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _refusal(path, error.strerror or "cannot be read", "name a config.json") from None
+    except UnicodeDecodeError:
+        raise _refusal(path, "is no UTF-8 text", "name a config.json") from None
+    return parse_config(text, str(path))
+
+
+def parse_config(text: str, where: str) -> Mapping[str, Any]:
+    """The JSON object in `text`.
+
+    Raises:
+        ModelConfigError: as `read_config_file`.
+    """
+    try:
+        data = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except RecursionError:
+        raise _refusal(
+            where, "is nested too deep", "a config.json has a handful of levels"
+        ) from None
+    except json.JSONDecodeError as error:
+        problem = f"is no JSON: {error.msg.lower()} in line {error.lineno}, column {error.colno}"
+        raise _refusal(where, problem, "fetch the file again") from None
+    except ValueError as error:
+        raise _refusal(where, str(error), "give numbers that a model can have") from None
+    if not isinstance(data, dict):
+        raise _refusal(where, "holds no object", "a config.json is one object of keys and values")
+    return data
+
+
+def _refusal(where: object, problem: str, fix: str) -> ModelConfigError:
+    return ModelConfigError([f"{where}: {problem}; {fix}"])
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of a model")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{text[:20]} is out of range")
+    return value
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:37]}..."

@@ -1,0 +1,48 @@
+"""What one vLLM server is started with, as far as memory goes. None means: vLLM's own default."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+KvCacheDtype = Literal["auto", "bf16", "fp16", "fp8", "fp8_e4m3", "fp8_e5m2"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """Arguments of `vllm serve` that decide memory."""
+
+    vllm_version: str
+    quantization: str = "auto"
+    """`auto`: the checkpoint's own format; `none`: 16 bits; `fp8` on a 16-bit checkpoint is made
+    while loading; awq, gptq, int4, nvfp4 and mxfp4 mean a repository in that format."""
+    dtype: Literal["auto", "bf16", "fp16", "fp32"] = "auto"
+    kv_cache_dtype: KvCacheDtype = "auto"
+    tensor_parallel_size: int = 1
+    pipeline_parallel_size: int = 1
+    data_parallel_size: int = 1
+    expert_parallel: bool = False
+    decode_context_parallel_size: int = 1
+    max_model_len: int | None = None
+    """None: the model's own limit."""
+    max_num_seqs: int | None = None
+    max_num_batched_tokens: int | None = None
+    gpu_memory_utilization: float | None = None
+    kv_cache_memory_bytes: int | None = None
+    block_size: int | None = None
+    enforce_eager: bool = False
+    prefix_caching: bool = True
+    async_scheduling: bool = True
+    """Off on backends without it; it doubles the tokens that may be in flight."""
+    language_model_only: bool = False
+    """Without the towers for images and sound."""
+    cpu_offload_gib: float = 0.0
+    """Weights per rank that stay in host memory."""
+    speculative_tokens: int = 0
+    load_requests: int | None = None
+    """Requests that are served at once; None: not stated."""
+    load_tokens: int | None = None
+    """Tokens of such a request, prompt and answer together."""
+
+    @property
+    def ranks(self) -> int:
+        """GPUs of one engine."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size

@@ -1,0 +1,218 @@
+"""Options that vLLM, the model or the GPU refuse whatever the memory; one line each."""
+
+from berth.catalog.gpu import Gpu
+from berth.catalog.model_shape import CompressedCache, HeadCache, LatentCache, Model
+from berth.planner.engine_options import EngineOptions
+from berth.planner.errors import problem
+from berth.planner.load_peak import ONLINE
+from berth.planner.vllm_rules import NEWEST, OLDEST, Version, is_known, parse_version
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "fp8": ("fp8", "fp8_fnuz"),
+    "int8": ("int8",),
+    "int4": ("int4",),
+    "mxfp4": ("mxfp4",),
+    "nvfp4": ("nvfp4",),
+    "nf4": ("int4",),
+}
+"""Formats of a GPU that serve a family of weights."""
+FAMILY_OF = {"awq": "int4", "gptq": "int4", "bitsandbytes": "nf4", "fp8_channel": "fp8"}
+FP8_CACHE_ON_AMPERE: Version = (0, 30, 0)
+"""Seen running on capability 8.6 in 0.30; refused up to 0.29."""
+
+
+def option_reasons(model: Model, gpu: Gpu, options: EngineOptions) -> list[str]:
+    """Every reason to refuse `options` that does not come from counting bytes."""
+    return [
+        *_number_reasons(options),
+        *_length_reasons(model, options),
+        *_parallel_reasons(model, options),
+        *_format_reasons(model, gpu, options),
+    ]
+
+
+def _number_reasons(options: EngineOptions) -> list[str]:
+    reasons = []
+    version = parse_version(options.vllm_version)
+    if version is None or not is_known(version):
+        span = f"{'.'.join(map(str, OLDEST))} to {NEWEST[0]}.{NEWEST[1]}"
+        reasons.append(
+            problem(
+                "vllm_version",
+                f"the memory rules of {options.vllm_version[:40]!r} are not known",
+                f"use one of {span}",
+            )
+        )
+    share = options.gpu_memory_utilization
+    if share is not None and not 0 < share <= 1:
+        reasons.append(
+            problem(
+                "gpu_memory_utilization", f"{share:g} is no share of the memory", "use 0.5 to 0.95"
+            )
+        )
+    for key in (
+        "tensor_parallel_size",
+        "pipeline_parallel_size",
+        "data_parallel_size",
+        "decode_context_parallel_size",
+        "max_model_len",
+        "max_num_seqs",
+        "max_num_batched_tokens",
+        "kv_cache_memory_bytes",
+        "block_size",
+    ):
+        value = getattr(options, key)
+        if value is not None and value < 1:
+            reasons.append(problem(key, f"{value} is below 1", "use 1 or more"))
+    seqs, tokens = options.max_num_seqs, options.max_num_batched_tokens
+    if seqs and tokens and tokens < seqs:
+        reasons.append(
+            problem(
+                "max_num_batched_tokens",
+                f"{tokens} is below max_num_seqs {seqs}",
+                f"use {seqs} or more",
+            )
+        )
+    return reasons
+
+
+def _length_reasons(model: Model, options: EngineOptions) -> list[str]:
+    length = options.max_model_len
+    if length is None or length <= model.max_positions:
+        return []
+    return [
+        problem(
+            "max_model_len",
+            f"{length} is above the {model.max_positions} positions of {model.name}",
+            f"use {model.max_positions} or lower, or a model with rope settings for more",
+        )
+    ]
+
+
+def _parallel_reasons(model: Model, options: EngineOptions) -> list[str]:
+    reasons = []
+    ranks = max(1, options.tensor_parallel_size)
+    if model.attention_heads % ranks:
+        reasons.append(
+            problem(
+                "tensor_parallel_size",
+                f"{ranks} does not divide the {model.attention_heads} attention heads of "
+                f"{model.name}",
+                f"use {_list_or(_divisors(model.attention_heads))}",
+            )
+        )
+    for kv_heads in (
+        []
+        if reasons
+        else sorted({la.cache.kv_heads for la in model.layers if isinstance(la.cache, HeadCache)})
+    ):
+        if kv_heads % ranks and ranks % kv_heads:
+            reasons.append(
+                problem(
+                    "tensor_parallel_size",
+                    f"{ranks} neither divides the {kv_heads} KV heads of {model.name} nor is a "
+                    "multiple",
+                    f"use {_list_or(_divisors(kv_heads))}",
+                )
+            )
+    stages = options.pipeline_parallel_size
+    if stages > len(model.layers):
+        reasons.append(
+            problem(
+                "pipeline_parallel_size",
+                f"{stages} stages for {len(model.layers)} layers",
+                f"use {len(model.layers)} or fewer",
+            )
+        )
+    return reasons
+
+
+def _format_reasons(model: Model, gpu: Gpu, options: EngineOptions) -> list[str]:
+    reasons = []
+    available = (*gpu.computes, *gpu.stores)
+    families: set[str] = {t.format.family for la in model.layers for t in la.tensors}
+    families -= {"16bit", "fp32"}
+    chosen = options.quantization
+    if model.quantization == "none" and chosen not in ("auto", "none"):
+        families = {FAMILY_OF.get(chosen, chosen)}
+        if chosen not in NEEDS and chosen not in FAMILY_OF:
+            return [
+                problem(
+                    "quantization",
+                    f"{chosen[:30]!r} is not known",
+                    f"use {_list_or([*NEEDS, *FAMILY_OF])}",
+                )
+            ]
+    elif model.quantization != "none" and chosen == "none":
+        reasons.append(
+            problem(
+                "quantization",
+                f"{model.name} is stored as {model.quantization} and is served as such",
+                "name the repository with 16-bit weights",
+            )
+        )
+    for family in sorted(families):
+        if not set(NEEDS[family]).intersection(available):
+            reasons.append(
+                problem(
+                    "quantization",
+                    f"{family} weights can be neither computed nor stored on this GPU "
+                    f"({', '.join(available)})",
+                    "use another format or GPU",
+                )
+            )
+    if options.dtype == "bf16" and "bf16" not in gpu.computes:
+        reasons.append(problem("dtype", "this GPU does not compute bf16", "use fp16 or auto"))
+    reasons += _cache_reasons(model, gpu, options)
+    return reasons
+
+
+def _cache_reasons(model: Model, gpu: Gpu, options: EngineOptions) -> list[str]:
+    kind = options.kv_cache_dtype
+    if kind in ("auto", "bf16", "fp16"):
+        return []
+    wanted = "fp8_e5m2" if kind == "fp8_e5m2" else "fp8"
+    version = parse_version(options.vllm_version)
+    too_old = (
+        gpu.vendor == "nvidia"
+        and (8, 0) <= gpu.capability < (8, 9)
+        and wanted == "fp8"
+        and version is not None
+        and version < FP8_CACHE_ON_AMPERE
+    )
+    if wanted in gpu.kv_cache and not too_old:
+        return []
+    return [
+        problem(
+            "kv_cache_dtype",
+            f"this GPU holds no {kind} KV cache under vLLM {options.vllm_version}",
+            "use auto",
+        )
+    ]
+
+
+def is_made_while_loading(model: Model, quantization: str) -> bool:
+    """Whether vLLM quantizes a 16-bit checkpoint itself."""
+    return model.quantization == "none" and quantization in ONLINE
+
+
+def needs_other_repository(model: Model, quantization: str) -> bool:
+    """Whether `quantization` means a repository in that format, which `model` is not."""
+    return (
+        model.quantization == "none"
+        and quantization not in ("auto", "none")
+        and quantization not in ONLINE
+    )
+
+
+def has_latent_attention(model: Model) -> bool:
+    """Whether the cache is the same on every tensor-parallel rank."""
+    return any(isinstance(la.cache, LatentCache | CompressedCache) for la in model.layers)
+
+
+def _divisors(number: int) -> list[str]:
+    return [str(n) for n in (1, 2, 4, 8, 16) if number % n == 0]
+
+
+def _list_or(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

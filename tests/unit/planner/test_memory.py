@@ -1,0 +1,168 @@
+"""Whole verdicts, against start-up logs that people published and against hand-worked sums."""
+
+from typing import Any
+
+import pytest
+
+from berth.catalog.gpu import Gpu, find_gpu, load_gpus
+from berth.catalog.model import load_models
+from berth.planner.engine_options import EngineOptions
+from berth.planner.memory import MemoryVerdict, plan_memory
+
+LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
+LLAMA_70B = "meta-llama/Llama-3.3-70B-Instruct"
+LLAMA_70B_FP8 = "RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic"
+GIB = 1024**3
+
+
+def a_gpu(name: str) -> Gpu:
+    gpus = load_gpus()
+    return gpus[find_gpu(gpus, name)]
+
+
+def planned(model: str, gpu: str, **options: Any) -> MemoryVerdict:
+    settings = {"vllm_version": "0.32.0"} | options
+    return plan_memory(load_models()[model], a_gpu(gpu), EngineOptions(**settings))
+
+
+def test_8b_on_h100_is_as_logged_under_0_11() -> None:
+    """Logged: load 14.99, other 0.13, activation 4.76, KV cache 51.38 GiB of 79.18 x 0.9."""
+    memory = planned(
+        LLAMA_8B, "H100", vllm_version="0.11.0", max_model_len=16000, gpu_memory_utilization=0.9
+    ).memory
+
+    assert memory.weights_gib == pytest.approx(14.99, rel=0.005)
+    assert memory.non_torch_gib == pytest.approx(0.13, abs=0.05)
+    assert memory.activation_peak_gib == pytest.approx(4.76, abs=0.15)
+    assert memory.kv_cache_gib == pytest.approx(51.38, abs=0.3)
+
+
+def test_70b_fp8_on_one_h100_is_refused_as_logged_under_0_11() -> None:
+    """Logged: load 67.72, available KV cache -1.44 GiB, no memory for cache blocks."""
+    verdict = planned(
+        LLAMA_70B_FP8,
+        "H100",
+        vllm_version="0.11.0",
+        max_model_len=16000,
+        gpu_memory_utilization=0.9,
+    )
+
+    assert verdict.verdict == "fails_at_start"
+    assert verdict.memory.weights_gib == pytest.approx(67.72, rel=0.005)
+    assert verdict.memory.kv_cache_gib == 0
+
+
+def test_70b_fp8_fits_on_two_h100() -> None:
+    """A token is 80 layers x 4 heads x 256 values x 2 B = 160 KiB per GPU: 16,384 need 2.5 GiB."""
+    verdict = planned(
+        LLAMA_70B, "H100", quantization="fp8", tensor_parallel_size=2, max_model_len=16384
+    )
+
+    assert verdict.verdict == "fits"
+    assert verdict.memory.weights_gib == pytest.approx(33.88, rel=0.005)
+    assert verdict.memory.needed_kv_gib == 2.5
+    assert verdict.memory.kv_cache_tokens == int(verdict.num_blocks / 1024 * 16384)
+
+
+def test_a_memory_plan_adds_up_to_what_was_requested() -> None:
+    memory = planned(LLAMA_8B, "L4", max_model_len=8192).memory
+
+    parts = memory.weights_gib + memory.non_torch_gib + memory.activation_peak_gib
+    parts += memory.cuda_graphs_gib + memory.kv_cache_gib
+    assert parts == pytest.approx(memory.requested_gib, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("length", "verdict"),
+    [pytest.param(36528, "fits", id="last"), pytest.param(36545, "too_little_kv", id="first-not")],
+)
+def test_the_longest_length_is_the_last_that_starts(length: int, verdict: str) -> None:
+    """4.46 GiB / 128 KiB = 36,544 tokens are 2284 blocks of 16, one of them held back."""
+    assert planned(LLAMA_8B, "L4", max_model_len=length).verdict == verdict
+
+
+def test_too_little_cache_names_the_longest_length() -> None:
+    (reason,) = planned(LLAMA_8B, "L4").reasons
+
+    assert reason.startswith(
+        "max_model_len: a request of 131072 tokens needs 16.00 GiB of KV cache"
+    )
+    assert reason.endswith("set max_model_len to 36528 or lower")
+
+
+def test_fp8_made_while_loading_downloads_16_bits() -> None:
+    """141,107,412,992 B are downloaded; the other repository has about half."""
+    made = planned(
+        LLAMA_70B, "H100", quantization="fp8", tensor_parallel_size=2, max_model_len=4096
+    )
+    ready = planned(LLAMA_70B_FP8, "H100", tensor_parallel_size=2, max_model_len=4096)
+
+    assert made.weights_bytes == 141_107_412_992
+    assert ready.weights_bytes == pytest.approx(72.7e9, rel=0.001)
+    assert made.load_peak_gib > ready.load_peak_gib
+
+
+def test_fp8_made_while_loading_needs_16_bits_at_once_before_0_32() -> None:
+    """131.4 GiB of 16-bit weights do not fit in the 78.6 GiB that are free."""
+    verdict = planned(
+        LLAMA_70B, "H100", vllm_version="0.31.0", quantization="fp8", max_model_len=1024
+    )
+
+    assert verdict.verdict == "fails_at_start"
+    assert verdict.reasons[0].startswith("weights: 131.4 GiB per GPU while loading")
+
+
+def test_a_load_above_the_cache_preempts_but_fits() -> None:
+    verdict = planned(LLAMA_8B, "L4", max_model_len=8192, load_requests=64, load_tokens=4096)
+
+    assert verdict.fits
+    assert verdict.verdict == "preempts"
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        pytest.param(
+            {"tensor_parallel_size": 3}, "tensor_parallel_size: 3 does not divide", id="heads"
+        ),
+        pytest.param(
+            {"gpu_memory_utilization": 1.5}, "gpu_memory_utilization: 1.5 is no share", id="above"
+        ),
+        pytest.param(
+            {"gpu_memory_utilization": 0.0}, "gpu_memory_utilization: 0 is no share", id="zero"
+        ),
+        pytest.param(
+            {"max_model_len": 200_000}, "max_model_len: 200000 is above the 131072", id="length"
+        ),
+        pytest.param(
+            {"vllm_version": "0.99.0"}, "vllm_version: the memory rules of '0.99.0'", id="new"
+        ),
+        pytest.param(
+            {"vllm_version": "main"}, "vllm_version: the memory rules of 'main'", id="no-version"
+        ),
+        pytest.param({"quantization": "gguf"}, "quantization: 'gguf' is not known", id="format"),
+        pytest.param({"max_num_seqs": 0}, "max_num_seqs: 0 is below 1", id="seqs"),
+        pytest.param(
+            {"pipeline_parallel_size": 33}, "pipeline_parallel_size: 33 stages", id="stages"
+        ),
+        pytest.param(
+            {"kv_cache_dtype": "fp8"}, "kv_cache_dtype: this GPU holds no fp8", id="cache"
+        ),
+        pytest.param({"dtype": "bf16"}, "dtype: this GPU does not compute bf16", id="dtype"),
+        pytest.param(
+            {"quantization": "nvfp4"}, "quantization: nvfp4 weights can be neither", id="nvfp4"
+        ),
+    ],
+)
+def test_impossible_options_are_reasons(options: dict[str, Any], start: str) -> None:
+    verdict = planned(LLAMA_8B, "T4", **options)
+
+    assert not verdict.fits
+    assert any(reason.startswith(start) for reason in verdict.reasons)
+
+
+def test_all_impossible_options_are_named_together() -> None:
+    verdict = planned(LLAMA_8B, "T4", tensor_parallel_size=3, max_model_len=200_000, dtype="bf16")
+
+    keys = [reason.partition(":")[0] for reason in verdict.reasons]
+    assert keys[:3] == ["max_model_len", "tensor_parallel_size", "dtype"]
