@@ -1,0 +1,97 @@
+"""Helm charts: their values, and what they do where the values say nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from berth.rules.resource import Resource
+from berth.rules.stack_view.accelerators import Vendor
+from berth.rules.stack_view.field import Field
+
+_TYPES = (
+    "kubernetes:helm.sh/v3:Chart",
+    "kubernetes:helm.sh/v3:Release",
+    "kubernetes:helm.sh/v4:Chart",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TolerationList:
+    """One list of tolerations in a chart's values, its default put in where it is not given."""
+
+    path: tuple[str, ...]
+    tolerations: Field
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """One chart that the stack installs."""
+
+    resource: Resource
+
+    @property
+    def body(self) -> Field:
+        """All properties of the resource."""
+        return Field(self.resource.props)
+
+    @property
+    def reference(self) -> str:
+        """What `chart` says; empty where that is not known or not text."""
+        value = self.body.at("chart").value
+        return value if isinstance(value, str) else ""
+
+    @property
+    def name(self) -> str:
+        """Name of the chart, without repository, path or archive suffix."""
+        return self.reference.rstrip("/").rpartition("/")[2]
+
+    @property
+    def is_local(self) -> bool:
+        """A folder or an archive, which holds one version only."""
+        if self.reference.endswith((".tgz", ".tar.gz")) or self.reference.startswith((".", "/")):
+            return True
+        has_repository = "://" in self.reference or not self.body.at("repositoryOpts").is_absent
+        return "/" in self.reference and not has_repository
+
+    @property
+    def values(self) -> Field:
+        """Its values as given."""
+        return self.body.at("values")
+
+    @property
+    def vendor(self) -> Vendor | None:
+        """Whose GPUs its agents run on; None for a chart that is not known for one."""
+        known: Vendor | None = _known_charts().get(self.name, {}).get("vendor")
+        return known
+
+    def toleration_lists(self) -> list[TolerationList]:
+        """The lists of tolerations that its GPU agents get.
+
+        Raises:
+            KnownAfterApplyError: if whether a part is installed is known after apply.
+        """
+        lists = []
+        for entry in _known_charts().get(self.name, {}).get("toleration_lists", []):
+            switch = entry.get("unless_false")
+            if switch and self.values.at(*switch).boolean() is False:
+                continue
+            given = self.values.at(*entry["path"])
+            tolerations = Field(entry["default"], given.path) if given.is_absent else given
+            lists.append(TolerationList(tuple(entry["path"]), tolerations))
+        return lists
+
+
+def read_charts(resources: Sequence[Resource]) -> tuple[Chart, ...]:
+    """The charts among the resources of a stack."""
+    return tuple(Chart(resource) for resource in resources if resource.type in _TYPES)
+
+
+@cache
+def _known_charts() -> Mapping[str, Any]:
+    text = files(__package__).joinpath("charts.yaml").read_text(encoding="utf-8")
+    known: dict[str, Any] = yaml.safe_load(text)
+    return known

@@ -1,0 +1,160 @@
+"""Container images by name: parts, tag, and which software the words of a name stand for."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from berth.rules.stack_view.accelerators import Vendor
+
+_WORDS: Final = re.compile(r"[^a-z0-9]+")
+_FLOATING: Final = frozenset({"latest", "nightly", "main", "stable", "edge"})
+
+_NOT_AN_ENGINE: Final = frozenset(
+    {
+        "controller",
+        "exporter",
+        "gateway",
+        "operator",
+        "proxy",
+        "router",
+        "routing",
+        "scheduler",
+        "sidecar",
+        "simulator",
+        "webui",
+    }
+)
+"""Words that say what an image is about an engine: they win over the engine's own name."""
+
+_ENGINE_WORDS: Final = (
+    "vllm",
+    "sglang",
+    "tgi",
+    "tei",
+    "text-generation-inference",
+    "text-embeddings-inference",
+    "tritonserver",
+    "triton-inference-server",
+    "tensorrt-llm",
+    "tensorrtllm",
+    "trtllm",
+    "trt-llm",
+    "nim",
+    "lmdeploy",
+    "ollama",
+)
+_LLM_D: Final = re.compile(r"llm-d(-(cuda|aws|dev|rocm|gke))*")
+"""llm-d publishes many parts under its name; these are its engine."""
+
+_BASES: Final = (
+    "nvidia/cuda",
+    "nvidia/cuda-dl-base",
+    "nvidia/pytorch",
+    "pytorch/pytorch",
+    "rocm/pytorch",
+)
+_AGENT_NAMES: Final = (
+    "k8s-device-plugin",
+    "dcgm",
+    "mig-manager",
+    "gpu-feature-discovery",
+    "node-feature-discovery",
+    "container-toolkit",
+    "driver-manager",
+    "dra-driver-gpu",
+    "device-metrics-exporter",
+    "k8s-node-labeller",
+)
+_VENDOR_AGENT_NAMES: Final = ("device-plugin", "driver", "dra-driver")
+"""Names that others use too: they count next to a vendor's word."""
+_VENDOR_WORDS: Final = frozenset({"nvidia", "gpu", "amd", "amdgpu", "rocm", "neuron"})
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A reference such as `registry.example.com:5000/team/vllm:v1@sha256:...`."""
+
+    reference: str
+    path: str
+    """Repository without the registry."""
+    tag: str | None
+    digest: str | None
+
+    @property
+    def repository(self) -> str:
+        """The reference without tag and digest."""
+        bare = self.reference.partition("@")[0]
+        return bare.removesuffix(f":{self.tag}") if self.tag is not None else bare
+
+    @property
+    def is_pinned(self) -> bool:
+        """The same bits come tomorrow: a digest, or a tag that is not moved by habit."""
+        if self.digest:
+            return True
+        tag = (self.tag or "latest").lower()
+        return (
+            tag not in _FLOATING and not tag.startswith("latest-") and not tag.endswith("-latest")
+        )
+
+    @property
+    def is_engine(self) -> bool:
+        """The name is that of an inference engine, and of no part around one."""
+        if self._is_beside_an_engine:
+            return False
+        name = self.path.rpartition("/")[2].lower()
+        return bool(_LLM_D.fullmatch(name)) or _has_names(
+            f"{self.path} {self.tag or ''}", _ENGINE_WORDS
+        )
+
+    @property
+    def is_gpu_base(self) -> bool:
+        """A CUDA or PyTorch base image."""
+        path = self.path.lower()
+        return any(path == base or path.endswith(f"/{base}") for base in _BASES)
+
+    @property
+    def is_for_cpu(self) -> bool:
+        """The name or tag says that it is a build for CPUs."""
+        return "cpu" in _words(f"{self.path} {self.tag or ''}")
+
+    @property
+    def is_gpu_agent(self) -> bool:
+        """Part of what makes GPUs usable on a node."""
+        name = self.path.rpartition("/")[2]
+        if _has_names(name, _AGENT_NAMES):
+            return True
+        by_vendor = not _VENDOR_WORDS.isdisjoint(_words(self.path))
+        return by_vendor and "csi" not in _words(name) and _has_names(name, _VENDOR_AGENT_NAMES)
+
+    @property
+    def vendor(self) -> Vendor:
+        """Whose accelerators it is built for."""
+        words = _words(f"{self.path} {self.tag or ''}")
+        if any(word.startswith("rocm") for word in words):
+            return "amd"
+        return "neuron" if any(word.startswith("neuron") for word in words) else "nvidia"
+
+    @property
+    def _is_beside_an_engine(self) -> bool:
+        return not _NOT_AN_ENGINE.isdisjoint(_words(self.path.rpartition("/")[2]))
+
+
+def parse_image(reference: str) -> Image:
+    """Take a reference apart; the registry is left out of the path."""
+    bare, _, digest = reference.strip().partition("@")
+    head, colon, tag = bare.rpartition(":")
+    if not colon or "/" in tag:
+        head, tag = bare, ""
+    registry, slash, path = head.partition("/")
+    if not slash or not ("." in registry or ":" in registry or registry == "localhost"):
+        path = head
+    return Image(reference.strip(), path, tag or None, digest or None)
+
+
+def _has_names(text: str, names: tuple[str, ...]) -> bool:
+    words = f"-{'-'.join(_words(text))}-"
+    return any(f"-{name}-" in words for name in names)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _WORDS.split(text.lower()) if word]

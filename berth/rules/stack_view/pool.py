@@ -1,0 +1,235 @@
+"""Pools of nodes: EKS node groups, Auto Scaling groups and Karpenter node pools."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Literal
+
+from berth.rules.resource import Resource
+from berth.rules.stack_view.accelerators import Vendor
+from berth.rules.stack_view.field import Field
+from berth.rules.stack_view.instances import Accelerators
+from berth.rules.stack_view.tolerations import Taint, read_taints
+from berth.rules.unknown import UNKNOWN, KnownAfterApplyError, Unknown
+
+NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
+AUTO_SCALING_GROUP = "aws:autoscaling/group:Group"
+LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+
+_KINDS: Mapping[str, Literal["node group", "Auto Scaling group"]] = {
+    NODE_GROUP: "node group",
+    AUTO_SCALING_GROUP: "Auto Scaling group",
+}
+_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+_FAMILY_KEYS = ("karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family")
+_VENDOR_OF_AMI = {"_NVIDIA": "nvidia", "_NEURON": "neuron"}
+_RUN_TIME_PREFIXES = (
+    "amd.com/",
+    "eks.amazonaws.com/instance-",
+    "feature.node.kubernetes.io/",
+    "karpenter.k8s.aws/",
+    "nvidia.com/",
+    "topology.",
+    "failure-domain.beta.kubernetes.io/",
+)
+"""Labels that nodes get when they run: a pool that does not state another value may have any."""
+
+
+class Open(Enum):
+    """Why nobody can say from the stack what a node label's value is."""
+
+    NOT_SHOWN = "the stack does not show it, or not before it is applied"
+    AT_RUN_TIME = "nodes get it when they run"
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """One pool of nodes that start alike."""
+
+    resource: Resource
+    kind: Literal["node group", "Auto Scaling group", "node pool"]
+    accelerators: Accelerators
+    launch_template: Resource | Unknown | None
+    """`UNKNOWN`: it has one, and which is known after apply."""
+
+    @property
+    def body(self) -> Field:
+        """All its properties."""
+        return Field(self.resource.props)
+
+    @property
+    def name(self) -> str:
+        """How a message calls it."""
+        return self.resource.name
+
+    @cached_property
+    def instance_types(self) -> tuple[str, ...]:
+        """The instance types that it may start; empty where the stack does not show them.
+
+        Raises:
+            KnownAfterApplyError: if they are known after apply.
+        """
+        if self.kind == "node pool":
+            return tuple(self._required_types())
+        stated = tuple(item.text() or "" for item in self.body.at("instanceTypes").items())
+        overrides = self.body.at("mixedInstancesPolicy", "launchTemplate", "overrides")
+        stated += tuple(item.at("instanceType").text() or "" for item in overrides.items())
+        if stated:
+            return tuple(name for name in stated if name)
+        if self.launch_template is UNKNOWN:
+            raise KnownAfterApplyError("launchTemplate.id")
+        if isinstance(self.launch_template, Resource):
+            in_template = Field(self.launch_template.props).at("instanceType").text()
+            return (in_template,) if in_template else ()
+        return ()
+
+    def _required_types(self) -> list[str]:
+        types: list[str] = []
+        for requirement in self.body.at("spec", "template", "spec", "requirements").items():
+            if requirement.at("operator").text() != "In":
+                continue
+            values = [value.text() or "" for value in requirement.at("values").items()]
+            key = requirement.at("key").text()
+            if key == _INSTANCE_TYPE:
+                types += values
+            elif key in _FAMILY_KEYS:
+                types += [name for name in self.accelerators if name.partition(".")[0] in values]
+        return types
+
+    @property
+    def gpu_types(self) -> tuple[str, ...]:
+        """Those of its instance types that have an accelerator."""
+        return tuple(name for name in self.instance_types if name in self.accelerators)
+
+    @cached_property
+    def vendor(self) -> Vendor | None:
+        """Who makes its accelerators; None for a pool without any.
+
+        Raises:
+            KnownAfterApplyError: if the stack does not know yet.
+        """
+        try:
+            types = self.gpu_types
+        except KnownAfterApplyError:
+            by_image = self._vendor_by_image()
+            if by_image is None:
+                raise
+            return by_image
+        return self.accelerators[types[0]].vendor if types else None
+
+    def _vendor_by_image(self) -> Vendor | None:
+        ami_type = self.body.at("amiType").value
+        if isinstance(ami_type, str) and ami_type.endswith("_NVIDIA"):
+            return "nvidia"
+        return "neuron" if isinstance(ami_type, str) and ami_type.endswith("_NEURON") else None
+
+    @property
+    def is_of_auto_mode(self) -> bool:
+        """One of the pools that EKS Auto Mode brings itself."""
+        return self.kind == "node pool" and self.name in ("general-purpose", "system")
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...] | None:
+        """Its lasting taints; None where the stack does not show them.
+
+        Raises:
+            KnownAfterApplyError: if they are known after apply.
+        """
+        if self.kind == "Auto Scaling group":
+            return None
+        return read_taints(self.body.at(*self.taints_path))
+
+    @property
+    def taints_path(self) -> tuple[str, ...]:
+        """Where its taints are written."""
+        return ("spec", "template", "spec", "taints") if self.kind == "node pool" else ("taints",)
+
+    def label(self, key: str) -> str | Open | None:
+        """Value of a label on its nodes; None: they lack it."""
+        if self.kind == "Auto Scaling group":
+            return Open.NOT_SHOWN
+        labels = (
+            ("spec", "template", "metadata", "labels") if self.kind == "node pool" else ("labels",)
+        )
+        own = self.body.at(*labels, key)
+        return self._built_in_label(key) if own.is_absent else _text_or_open(own)
+
+    def _built_in_label(self, key: str) -> str | Open | None:
+        if key.startswith(_RUN_TIME_PREFIXES):
+            return Open.AT_RUN_TIME
+        if key == "kubernetes.io/os":
+            return "linux"
+        if key == "kubernetes.io/arch":
+            return self._architecture()
+        if self.kind == "node pool":
+            if key == "karpenter.sh/nodepool":
+                return _text_or_open(self.body.at("metadata", "name"))
+            return Open.AT_RUN_TIME if key == "karpenter.sh/capacity-type" else None
+        if key == "eks.amazonaws.com/nodegroup":
+            return _text_or_open(self.body.at("nodeGroupName"))
+        if key == "eks.amazonaws.com/capacityType":
+            capacity = self.body.at("capacityType")
+            return "ON_DEMAND" if capacity.is_absent else _text_or_open(capacity)
+        return None
+
+    def _architecture(self) -> str | Open:
+        ami_type = self.body.at("amiType").value
+        if not isinstance(ami_type, str) or ami_type == "CUSTOM":
+            return Open.AT_RUN_TIME
+        return "arm64" if "ARM_64" in ami_type else "amd64"
+
+    def may_have_instance_type(self, values: Sequence[str]) -> bool | None:
+        """Whether it may start one of these instance types; None: nobody can say yet."""
+        try:
+            types = self.instance_types
+        except KnownAfterApplyError:
+            return None
+        return not set(types).isdisjoint(values) if types else None
+
+
+def _text_or_open(field: Field) -> str | Open:
+    return field.value if isinstance(field.value, str) else Open.NOT_SHOWN
+
+
+def read_pools(resources: Sequence[Resource], accelerators: Accelerators) -> tuple[Pool, ...]:
+    """The pools among the resources of a stack."""
+    templates = [resource for resource in resources if resource.type == LAUNCH_TEMPLATE]
+    pools = []
+    for resource in resources:
+        kind = _KINDS.get(resource.type)
+        if kind:
+            template = _template_of(resource, templates)
+            pools.append(Pool(resource, kind, accelerators, template))
+        elif resource.type.startswith("kubernetes:karpenter.sh/") and resource.type.endswith(
+            ":NodePool"
+        ):
+            pools.append(Pool(resource, "node pool", accelerators, None))
+    return tuple(pools)
+
+
+def _template_of(pool: Resource, templates: Sequence[Resource]) -> Resource | Unknown | None:
+    """The launch template that a pool names, by what it was made of, by id or by name."""
+    body = Field(pool.props)
+    mixed = body.at("mixedInstancesPolicy", "launchTemplate", "launchTemplateSpecification")
+    reference = mixed if body.at("launchTemplate").is_absent else body.at("launchTemplate")
+    if reference.is_absent:
+        return None
+    urns = {
+        urn
+        for key in ("launchTemplate", "mixedInstancesPolicy")
+        for urn in pool.property_dependencies.get(key, ())
+    }
+    linked = [template for template in templates if template.urn and template.urn in urns]
+    if len(linked) == 1:
+        return linked[0]
+    ids = [reference.at(key) for key in ("id", "launchTemplateId")]
+    names = [reference.at(key) for key in ("name", "launchTemplateName")]
+    for template in templates:
+        own = Field(template.props)
+        if any(isinstance(i.value, str) and i.value == own.at("id").value for i in ids):
+            return template
+        if any(isinstance(n.value, str) and n.value == own.at("name").value for n in names):
+            return template
+    is_open = any(reference_part.is_unknown for reference_part in (*ids, *names))
+    return UNKNOWN if is_open else None
