@@ -1,13 +1,16 @@
 """A stand-in for the Pulumi engine that keeps what was declared."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
+from unittest import mock
 
 import pulumi
 from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs
 
 CLUSTER_OUTPUTS = {
-    "arn": "arn:aws:eks:us-east-1:111122223333:cluster/berth",
+    "arn": "arn:aws:eks:us-east-1:111122223333:cluster/berth-1a2b3c4",
     "endpoint": "https://0123456789ABCDEF.gr7.us-east-1.eks.amazonaws.com",
     "certificateAuthority": {"data": "Q0VSVA=="},
     "name": "berth-1a2b3c4",
@@ -32,29 +35,49 @@ class RecordingEngine(pulumi.runtime.Mocks):
     def call(self, args: MockCallArgs) -> NoReturn:
         raise AssertionError(f"unexpected lookup {args.token}: components take facts as arguments")
 
-    def inputs_of(self, token: str, name: str | None = None) -> list[dict[str, Any]]:
-        return [
-            resource.inputs
-            for resource in self.declared
-            if resource.typ == token and name in (None, resource.name)
-        ]
+    def all(self, token: str) -> dict[str, dict[str, Any]]:
+        """Inputs of every resource of a type, by name."""
+        return {each.name: each.inputs for each in self.declared if each.typ == token}
 
     def one(self, token: str, name: str | None = None) -> dict[str, Any]:
-        (inputs,) = self.inputs_of(token, name)
+        """Inputs of the only resource of a type, or of the one called `name`."""
+        found = self.all(token)
+        if name is not None:
+            return found[name]
+        (inputs,) = found.values()
         return inputs
 
-    def names(self) -> set[tuple[str, str]]:
-        return {(resource.typ, resource.name) for resource in self.declared}
+    def identities(self) -> list[tuple[str, str]]:
+        """Type and name of everything, in no order."""
+        return [(each.typ, each.name) for each in self.declared]
 
 
 def declare(build: Callable[[], object]) -> RecordingEngine:
     """What `build` declares, once all registrations have landed."""
     engine = RecordingEngine()
-    pulumi.runtime.set_mocks(engine)
-
-    @pulumi.runtime.test
-    def run() -> None:
-        build()
-
-    run()
+    with _closed_loops():
+        pulumi.runtime.set_mocks(engine)
+        pulumi.runtime.test(build)()  # type: ignore[no-untyped-call]  # the SDK has no types here
     return engine
+
+
+@contextmanager
+def _closed_loops() -> Iterator[None]:
+    """Close the event loops that Pulumi makes in each thread and leaves to the collector."""
+    made: list[asyncio.AbstractEventLoop] = []
+    make = asyncio.new_event_loop
+
+    def make_and_note() -> asyncio.AbstractEventLoop:
+        made.append(make())
+        return made[-1]
+
+    with mock.patch.object(asyncio, "new_event_loop", make_and_note):
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        try:
+            yield
+            loop.run_until_complete(loop.shutdown_default_executor())
+        finally:
+            asyncio.set_event_loop(None)
+            for each in made:
+                each.close()
