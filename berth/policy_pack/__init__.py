@@ -1,0 +1,1 @@
+"""The rules as Pulumi policies, and the analyzer that serves them."""

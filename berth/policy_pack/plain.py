@@ -1,0 +1,77 @@
+"""Properties as the engine sends them, made plain data with an explicit `UNKNOWN`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from google.protobuf.struct_pb2 import Struct, Value
+from pulumi_policy import deserialize, proxy
+
+from berth.rules.unknown import UNKNOWN
+
+_UNKNOWN_STRINGS: Final = frozenset(
+    {
+        proxy.UNKNOWN_ARCHIVE_VALUE,
+        proxy.UNKNOWN_ARRAY_VALUE,
+        proxy.UNKNOWN_ASSET_VALUE,
+        proxy.UNKNOWN_BOOLEAN_VALUE,
+        proxy.UNKNOWN_NUMBER_VALUE,
+        proxy.UNKNOWN_OBJECT_VALUE,
+        proxy.UNKNOWN_STRING_VALUE,
+    }
+)
+_SHORTEST_SECRET: Final = 4
+"""A shorter one is a switch or a count, and blotting it out would spoil every text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """Plain values, and the texts among them that are secret."""
+
+    values: Mapping[str, Any]
+    secrets: set[str] = field(default_factory=set)
+
+
+def plain_properties(struct: Struct) -> Properties:
+    """Read the properties of one resource. Numbers that are whole become integers."""
+    secrets: set[str] = set()
+    values = {key: _plain(value, secrets, secret=False) for key, value in struct.fields.items()}
+    return Properties(values, secrets)
+
+
+def without_secrets(text: str, secrets: set[str]) -> str:
+    """The text with every secret blotted out."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "[secret]")
+    return text
+
+
+def _plain(value: Value, secrets: set[str], *, secret: bool) -> Any:
+    kind = value.WhichOneof("kind")
+    if kind == "string_value":
+        text = value.string_value
+        if text in _UNKNOWN_STRINGS:
+            return UNKNOWN
+        if secret and len(text) >= _SHORTEST_SECRET:
+            secrets.add(text)
+        return text
+    if kind == "number_value":
+        number = value.number_value
+        return int(number) if number.is_integer() else number
+    if kind == "bool_value":
+        return value.bool_value
+    if kind == "list_value":
+        return [_plain(item, secrets, secret=secret) for item in value.list_value.values]
+    if kind == "struct_value":
+        return _plain_struct(value.struct_value, secrets, secret=secret)
+    return None
+
+
+def _plain_struct(struct: Struct, secrets: set[str], *, secret: bool) -> Any:
+    fields = struct.fields
+    if deserialize.SPECIAL_SIG_KEY not in fields:
+        return {key: _plain(value, secrets, secret=secret) for key, value in fields.items()}
+    signature = fields[deserialize.SPECIAL_SIG_KEY].string_value
+    if signature == deserialize.SPECIAL_SECRET_SIG and "value" in fields:
+        return _plain(fields["value"], secrets, secret=True)
+    return None
