@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pulumi.automation import LocalWorkspace, PulumiCommand, Stack
 from pulumi.automation.errors import CommandError, StackNotFoundError
@@ -50,6 +51,8 @@ class PreviewedResource:
     """URN of the component that holds it; empty at the top."""
     changed: tuple[str, ...]
     """Properties that differ."""
+    inputs: Mapping[str, Any]
+    """As the engine shows them: camelCase, secrets and unknowns as marker strings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +120,8 @@ def run_preview(target: Target, on_progress: Callable[[EnginePreview], None]) ->
         result.ok = False
         if not result.errors and not result.refused:
             raise
+    # The engine registers in parallel, so its order differs from run to run.
+    result.resources.sort(key=lambda resource: (resource.type, resource.name, resource.urn))
     return result
 
 
@@ -155,6 +160,7 @@ def _add_resource(metadata: StepEventMetadata, resources: list[PreviewedResource
             op=_OPERATION.get(op, op),
             parent=state.parent if state and "pulumi:pulumi:Stack" not in state.parent else "",
             changed=tuple(metadata.diffs or ()),
+            inputs=(state.inputs if state else None) or {},
         )
     )
 

@@ -1,0 +1,140 @@
+"""`berth preview`: resources, plan, policies and cost of a stack in one report."""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pulumi.automation.errors import CommandError
+
+from berth.catalog.load import load_catalog
+from berth.cli.preview_page import print_page
+from berth.cli.preview_report import Report, report_document
+from berth.cli.progress import PreviewProgress
+from berth.config.read import read_stack_file, stack_file
+from berth.costs.from_plan import estimate
+from berth.engine.environment import engine_environment
+from berth.engine.interruptible import InterruptibleCommand
+from berth.engine.preview import EnginePreview, StackMissingError, Target, run_preview
+from berth.engine.project import ProjectMissingError, find_project
+from berth.engine.tools import Program, ToolError, find_or_make
+from berth.offline import OfflineProviders, offline_environment
+from berth.offline.workspace import copy_workspace
+from berth.planner.account import Account
+from berth.planner.make_plan import make_plan
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add `preview` and its flags."""
+    parser = subparsers.add_parser(
+        "preview",
+        help="resources, plan, policies and cost of a stack in one report",
+        description="Runs `pulumi preview` with the policy pack; changes nothing.",
+    )
+    parser.add_argument("--stack", required=True, help="name of the stack, such as h100-prod")
+    parser.add_argument(
+        "--offline", action="store_true", help="without an account or a cluster, on stand-ins"
+    )
+    parser.add_argument(
+        "--state",
+        type=Path,
+        help="with --offline: folder of the pretended cloud (default: a new one)",
+    )
+    parser.add_argument("--json", action="store_true", help="the report as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Preview and report; 0 fine, 1 refused, 2 could not be run."""
+    try:
+        project_dir = find_project(Path.cwd())
+        program = find_or_make("pulumi")
+    except (ProjectMissingError, ToolError) as error:
+        return _fail(str(error))
+    path = stack_file(args.stack, project_dir / "stacks")
+    config = read_stack_file(path, date.today())
+    catalog = load_catalog()
+    plan = make_plan(config, catalog, Account.assumed(config.region, catalog))
+    try:
+        preview = _preview(args, project_dir, path, program)
+    except StackMissingError:
+        return _fail(
+            f"{args.stack}: the Pulumi backend has no stack of this name; "
+            f"run `pulumi stack init {args.stack}`, or preview it with --offline"
+        )
+    except CommandError as error:
+        return _fail(*_engine_lines(error))
+    report = Report(stack=args.stack, plan=plan, estimate=estimate(plan, catalog), preview=preview)
+    if not preview.ok and not report.refused:
+        return _fail(*preview.errors, exit_code=1)
+    if args.json:
+        json.dump(report_document(report), sys.stdout, indent=2)
+        print()
+    else:
+        print_page(report)
+    for line in report.refusals:
+        print(line, file=sys.stderr)
+    return 1 if report.refused else 0
+
+
+def _preview(
+    args: argparse.Namespace, project_dir: Path, path: Path, program: Program
+) -> EnginePreview:
+    command = InterruptibleCommand(program.path, program.version)
+    packs = (project_dir / "policies",)
+    environment = engine_environment(program)
+    with PreviewProgress(args.stack) as progress:
+        if not args.offline:
+            return run_preview(
+                Target(
+                    stack=args.stack,
+                    work_dir=project_dir,
+                    environment=environment,
+                    command=command,
+                    policy_packs=packs,
+                ),
+                progress.show,
+            )
+        with _state_dir(project_dir, args.state) as state, OfflineProviders(state) as providers:
+            copy_workspace(project_dir, path, state / "work")
+            target = Target(
+                stack=args.stack,
+                work_dir=state / "work",
+                environment={**environment, **offline_environment(state, providers)},
+                command=command,
+                policy_packs=packs,
+                create=True,
+            )
+            return run_preview(target, progress.show)
+
+
+@contextmanager
+def _state_dir(project_dir: Path, chosen: Path | None) -> Iterator[Path]:
+    """The folder named by the caller, or a new one that goes with the run."""
+    if chosen:
+        chosen.mkdir(parents=True, exist_ok=True)
+        yield chosen.resolve()
+        return
+    parent = project_dir / ".berth" / "previews"
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def _engine_lines(error: CommandError) -> list[str]:
+    """What the CLI itself said, when no event did."""
+    said = re.findall(r"error: (.+)", str(error))
+    return [f"pulumi: {line.strip()}" for line in said] or [
+        "pulumi: ended without saying why; run `pulumi preview` by hand to see its output"
+    ]
+
+
+def _fail(*lines: str, exit_code: int = 2) -> int:
+    for line in lines:
+        print(line, file=sys.stderr)
+    return exit_code

@@ -1,0 +1,157 @@
+"""A preview as one page of text for a person."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from berth.cli.preview_report import Report
+from berth.cli.resource_notes import note
+from berth.costs.render import estimate_lines
+from berth.engine.preview import PreviewedResource
+from berth.planner.plan import MemoryPlan, Plan, PoolPlan, ServerPlan
+
+_SIGNS = {"create": "+", "update": "~", "replace": "±", "delete": "-", "same": " "}
+_STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
+_WORDS = {
+    "create": "to create",
+    "update": "to change",
+    "replace": "to replace",
+    "delete": "to delete",
+    "same": "unchanged",
+}
+_BAR_CELLS = 60
+
+
+def print_page(report: Report) -> None:
+    """Write the whole page to standard output."""
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
+    for title, lines in (
+        (_heading(report), ()),
+        (f"Resources: {_counts(report.preview.resources)}", _resources(report.preview.resources)),
+        ("Plan", _plan(report.plan)),
+        ("Policies", _policies(report)),
+        ("Cost", [Text(line) for line in estimate_lines(report.estimate)]),
+    ):
+        console.print(Text(title, style="bold"))
+        for line in lines:
+            console.print(Text("  ").append_text(line))
+        console.print()
+
+
+def _heading(report: Report) -> str:
+    plan = report.plan
+    where = plan.region or "a cluster that exists"
+    return f"{report.stack}: {plan.environment}, {where}, prices as of {plan.as_of}"
+
+
+def _counts(resources: Sequence[PreviewedResource]) -> str:
+    counts = Counter(resource.op for resource in resources)
+    return ", ".join(f"{n} {_WORDS.get(op, op)}" for op, n in counts.items()) or "none"
+
+
+def _resources(resources: Sequence[PreviewedResource]) -> Iterator[Text]:
+    """Every resource below its component."""
+    known = {resource.urn for resource in resources}
+    children: dict[str, list[PreviewedResource]] = {}
+    for resource in resources:
+        children.setdefault(resource.parent if resource.parent in known else "", []).append(
+            resource
+        )
+
+    def below(parent: str, depth: int) -> Iterator[Text]:
+        for resource in children.get(parent, ()):
+            yield _resource(resource, depth)
+            yield from below(resource.urn, depth + 1)
+
+    yield from below("", 0)
+
+
+def _resource(resource: PreviewedResource, depth: int) -> Text:
+    said = note(resource.type, resource.inputs)
+    if resource.op in ("update", "replace") and resource.changed:
+        said = f"changes {', '.join(resource.changed)}" + (f"; {said}" if said else "")
+    line = Text("  " * depth)
+    sign = _SIGNS.get(resource.op, "?")
+    line.append(f"{sign} {resource.type} {resource.name}", _STYLES.get(resource.op, ""))
+    return line.append(f"  {said}" if said else "", "dim")
+
+
+def _plan(plan: Plan) -> Iterator[Text]:
+    for server in plan.servers.values():
+        yield from _server(server)
+    for pool in plan.pools.values():
+        yield _pool(pool)
+
+
+def _server(server: ServerPlan) -> Iterator[Text]:
+    where = f"{server.tier} ({server.instance_type or 'existing nodes'}, {server.gpu})"
+    yield Text(f"{server.name}: ", "bold").append(
+        f"{server.model}, {_format(server)}, on {where}", "not bold"
+    )
+    yield Text(
+        f"  {_count(server.replicas, 'replica')} of {_count(server.gpus_per_replica, 'GPU')} "
+        f"(tensor parallel {server.tensor_parallel_size}) on {_count(server.nodes, 'node')}; "
+        f"requests of up to {server.max_model_len:,} tokens, {server.max_num_seqs} at once; "
+        f"rollout {server.rollout}"
+    )
+    yield from (Text(f"  {line}") for line in _memory(server.memory))
+    for reason in server.reasons:
+        yield Text(f"  does not fit: {reason}", "red")
+    yield Text(f"  {server.image} {' '.join(server.vllm_args)}", "dim")
+
+
+def _format(server: ServerPlan) -> str:
+    return "16 bit" if server.quantization == "none" else server.quantization
+
+
+def _memory(memory: MemoryPlan) -> Iterator[str]:
+    parts = (
+        ("weights", memory.weights_gib, "#"),
+        ("activations", memory.activation_peak_gib, "+"),
+        ("CUDA graphs", memory.cuda_graphs_gib, "g"),
+        ("other", memory.non_torch_gib, "o"),
+        ("KV cache", max(0.0, memory.kv_cache_gib), "k"),
+        ("left free", memory.visible_gib - memory.requested_gib, "."),
+    )
+    shown = [part for part in parts if part[1] >= 0.005]
+    yield f"{memory.visible_gib:.2f} GiB per GPU: " + ", ".join(
+        f"{name} {gib:.2f} [{mark}]" for name, gib, mark in shown
+    )
+    yield "[" + "".join(mark * _cells(gib, memory) for _, gib, mark in shown) + "]"
+    yield (
+        f"KV cache for {memory.kv_cache_tokens:,} tokens, {memory.max_concurrency:.1f} requests of "
+        f"full length; one needs {memory.needed_kv_gib:.2f} GiB; uncertain by "
+        f"{memory.error_gib:.2f} GiB, a first start takes {memory.cold_start_extra_gib:.2f} more"
+    )
+
+
+def _cells(gib: float, memory: MemoryPlan) -> int:
+    return max(1, round(gib / memory.visible_gib * _BAR_CELLS))
+
+
+def _pool(pool: PoolPlan) -> Text:
+    nodes = f"nodes {pool.min_nodes} / {pool.planned_nodes} / {pool.max_nodes} (min/planned/max)"
+    spare = pool.planned_nodes * pool.gpus_per_node - pool.gpus_requested
+    capacity = pool.capacity.type if pool.capacity else "nodes that exist"
+    return Text(
+        f"tier {pool.tier}: {pool.instance_type or pool.gpu}, {capacity}, {nodes}, "
+        f"{_count(pool.gpus_requested, 'GPU')} asked for, {spare} idle on the planned nodes"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _policies(report: Report) -> Iterator[Text]:
+    if not report.findings:
+        yield Text("no findings", "green")
+    for finding in report.findings:
+        style = "red" if finding.enforcement_level == "mandatory" else "yellow"
+        yield Text(f"{finding.enforcement_level} ", style).append(
+            f"{finding.kind}: {finding.message}", "default"
+        )
+        yield Text(f"  fix: {finding.fix}")
+    yield from (Text(f"warning: {line}", "yellow") for line in report.preview.warnings)

@@ -1,0 +1,102 @@
+"""What a preview found, put together; its JSON shape is a contract."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from berth.costs.document import estimate_document
+from berth.costs.estimate import Estimate
+from berth.engine.preview import EnginePreview
+from berth.planner.document import plan_document
+from berth.planner.plan import Plan
+from berth.rules.finding import split_message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One broken rule, with what mends it."""
+
+    kind: str
+    enforcement_level: str
+    resource: str
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One preview of one stack."""
+
+    stack: str
+    plan: Plan
+    estimate: Estimate
+    preview: EnginePreview
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the policies reported, and the budget."""
+        found = []
+        for policy in self.preview.policies:
+            message, fix = split_message(policy.message)
+            found.append(
+                Finding(
+                    kind=policy.kind,
+                    enforcement_level=policy.enforcement_level,
+                    resource=policy.resource,
+                    message=message,
+                    fix=fix,
+                )
+            )
+        return found + self._over_budget()
+
+    @property
+    def refusals(self) -> list[str]:
+        """One line for each mandatory finding."""
+        return [
+            f"{finding.kind}: {finding.message}; {finding.fix}"
+            for finding in self.findings
+            if finding.enforcement_level == "mandatory"
+        ]
+
+    @property
+    def refused(self) -> bool:
+        """The stack may not go up as it is."""
+        return bool(self.refusals)
+
+    def _over_budget(self) -> list[Finding]:
+        budget = self.plan.budget
+        planned_usd = self.estimate.plan.usd_per_month
+        if budget is None or planned_usd <= budget.monthly_usd:
+            return []
+        return [
+            Finding(
+                kind="budget-exceeded",
+                enforcement_level="mandatory",
+                resource=self.stack,
+                message=f"berth:budget.monthly_usd: the plan costs {planned_usd} USD a month, "
+                f"{planned_usd - budget.monthly_usd} above the budget of {budget.monthly_usd}",
+                fix="plan fewer or cheaper nodes, or raise monthly_usd",
+            )
+        ]
+
+
+def report_document(report: Report) -> dict[str, Any]:
+    """The report as others read it."""
+    return {
+        "stack": report.stack,
+        "resources": [
+            {"urn": r.urn, "type": r.type, "name": r.name, "op": r.op}
+            for r in report.preview.resources
+        ],
+        "plan": plan_document(report.plan),
+        "policies": [
+            {
+                "kind": finding.kind,
+                "enforcement_level": finding.enforcement_level,
+                "resource": finding.resource,
+                "message": finding.message,
+                "fix": finding.fix,
+            }
+            for finding in report.findings
+        ],
+        "cost": estimate_document(report.estimate),
+    }
