@@ -1,9 +1,9 @@
-"""The pretended cloud: what exists, kept as JSON in a folder, so that every run sees the same world."""
+"""The pretended cloud: what exists, kept as JSON in a folder, so that all runs see one world."""
 
 import fcntl
 import json
-import os
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -44,6 +44,8 @@ class Cloud:
         self._dir.mkdir(parents=True, exist_ok=True)
         self._file = state_dir / "cloud.json"
         self._sealer = Sealer(state_dir / "cloud.key")
+        self._mutex = threading.RLock()
+        self._depth = 0
 
     def records(self) -> list[Record]:
         """All that exists, in the order of its making."""
@@ -101,9 +103,23 @@ class Cloud:
         raise LookupError(f"{urn_or_id}: {problem} in the pretended cloud; it has {known}")
 
     @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Nobody else changes anything inside the block: look first, then write."""
+        with self._mutex:
+            if self._depth:
+                yield
+                return
+            with (self._dir / "cloud.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+
+    @contextmanager
     def _changing(self) -> Iterator[dict[str, Record]]:
-        with (self._dir / "cloud.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with self.exclusive():
             records = self._load()
             yield records
             self._save(records)
@@ -133,7 +149,7 @@ class Cloud:
         text = json.dumps({"format": _FORMAT, "resources": rows}, indent=1)
         unfinished = self._file.with_suffix(".new")
         unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, self._file)
+        unfinished.replace(self._file)
 
 
 def _path_steps(path: str) -> list[str | int]:

@@ -1,4 +1,4 @@
-"""Keeps secret values unreadable in the file of the pretended cloud, so that no search of it finds one.
+"""Keeps secret values unreadable in the file of the pretended cloud, so that no search finds one.
 
 The key lies beside the file, readable by its owner only: this guards against a glance and a commit,
 as fits a cloud that holds nothing of worth.

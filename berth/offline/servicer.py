@@ -1,8 +1,13 @@
 """The gRPC service that the engine speaks to: protocol messages to Python values and back."""
 
+# ruff: noqa: N802 -- the protocol names the methods
+
 import threading
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -39,14 +44,18 @@ class Package:
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
-    """Serves one package. The engine connects once per provider, so a connection has one configuration."""
+    """Serves one package.
+
+    The engine connects once per provider, so a connection stands for a configuration.
+    """
 
     def __init__(self, package: Package) -> None:
         self._package = package
         self._providers: dict[str, Provider] = {}
         self._lock = threading.Lock()
 
-    def Handshake(self, request: Any, context: Any) -> Any:  # noqa: N802  # the protocol's name
+    def Handshake(self, request: Any, context: Any) -> Any:
+        """What the service can take: secrets, references and output values as such."""
         return provider_pb2.ProviderHandshakeResponse(
             accept_secrets=True,
             accept_resources=True,
@@ -54,35 +63,44 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             supports_autonaming_configuration=True,
         )
 
-    def Attach(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Attach(self, request: Any, context: Any) -> Any:
+        """The engine says that it is there; nothing to do."""
         return empty_pb2.Empty()
 
-    def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def GetPluginInfo(self, request: Any, context: Any) -> Any:
+        """The version that the programs were written against."""
         return plugin_pb2.PluginInfo(version=self._package.version)
 
-    def GetSchema(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def GetSchema(self, request: Any, context: Any) -> Any:
+        """A schema for tools that generate code."""
         return provider_pb2.GetSchemaResponse(schema=self._package.schema())
 
-    def GetMapping(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def GetMapping(self, request: Any, context: Any) -> Any:
+        """No other ecosystem is mapped."""
         return provider_pb2.GetMappingResponse()
 
-    def GetMappings(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def GetMappings(self, request: Any, context: Any) -> Any:
+        """No other ecosystem is mapped."""
         return provider_pb2.GetMappingsResponse()
 
-    def Cancel(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Cancel(self, request: Any, context: Any) -> Any:
+        """Nothing here takes long enough to be cancelled."""
         return empty_pb2.Empty()
 
-    def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def CheckConfig(self, request: Any, context: Any) -> Any:
+        """Look at a provider configuration."""
         inputs, problems = self._package.check_config(from_struct(request.news))
         return self._checked(f"{self._package.name} provider", inputs, problems)
 
-    def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def DiffConfig(self, request: Any, context: Any) -> Any:
+        """Whether another configuration is another provider."""
         old = request.old_inputs if request.HasField("old_inputs") else request.olds
         return _diff_response(
             self._package.diff_config(from_struct(old), from_struct(request.news))
         )
 
-    def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Configure(self, request: Any, context: Any) -> Any:
+        """Make the provider of this connection."""
         config = from_struct(request.args)
         if not config:
             prefix = f"{self._package.name}:config:"
@@ -97,7 +115,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             supports_autonaming_configuration=True,
         )
 
-    def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Check(self, request: Any, context: Any) -> Any:
+        """Fill in and judge the inputs of a resource."""
         resource = _resource(request)
         old = from_struct(request.olds) if request.HasField("olds") else None
         with _refusals(context):
@@ -106,7 +125,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             )
             return self._checked(f"{resource.type} {resource.name}", inputs, problems)
 
-    def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Diff(self, request: Any, context: Any) -> Any:
+        """What new inputs would do to a resource."""
         resource = _resource(request)
         with _refusals(context):
             return _diff_response(
@@ -118,14 +138,16 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
                 )
             )
 
-    def Create(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Create(self, request: Any, context: Any) -> Any:
+        """Make a resource, or say what one would show."""
         with _refusals(context):
             resource_id, outputs = self._provider(context).create(
                 _resource(request), from_struct(request.properties), request.preview
             )
             return provider_pb2.CreateResponse(id=resource_id, properties=to_struct(outputs))
 
-    def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Read(self, request: Any, context: Any) -> Any:
+        """Look at a resource."""
         with _refusals(context):
             found = self._provider(context).read(
                 _resource(request),
@@ -139,7 +161,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
                 id=found.id, inputs=to_struct(found.inputs), properties=to_struct(found.outputs)
             )
 
-    def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Update(self, request: Any, context: Any) -> Any:
+        """Change a resource in place, or say what it would show."""
         with _refusals(context):
             outputs = self._provider(context).update(
                 _resource(request),
@@ -151,25 +174,31 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             )
             return provider_pb2.UpdateResponse(properties=to_struct(outputs))
 
-    def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Delete(self, request: Any, context: Any) -> Any:
+        """Remove a resource."""
         with _refusals(context):
             self._provider(context).delete(
                 _resource(request), request.id, from_struct(request.properties)
             )
             return empty_pb2.Empty()
 
-    def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Invoke(self, request: Any, context: Any) -> Any:
+        """Answer a look-up."""
         with _refusals(context):
             answer = self._provider(context).invoke(request.tok, from_struct(request.args))
-            return provider_pb2.InvokeResponse(**{"return": to_struct(answer)})
+            response = provider_pb2.InvokeResponse()
+            getattr(response, "return").CopyFrom(to_struct(answer))  # a keyword in Python
+            return response
 
-    def Construct(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Construct(self, request: Any, context: Any) -> Any:
+        """Refuse a component."""
         context.abort(
             grpc.StatusCode.UNIMPLEMENTED,
             f"{request.type} {request.name}: {self._package.components}",
         )
 
-    def Call(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Call(self, request: Any, context: Any) -> Any:
+        """Refuse a method."""
         context.abort(
             grpc.StatusCode.UNIMPLEMENTED,
             f"{request.tok}: methods need the real {self._package.name} provider",
@@ -181,10 +210,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             if provider is None and len(self._providers) == 1:
                 (provider,) = self._providers.values()
         if provider is None:
-            context.abort(
-                grpc.StatusCode.FAILED_PRECONDITION,
-                f"{self._package.name}: asked before it was configured",
-            )
+            raise CloudError(f"{self._package.name}: asked before it was configured")
         return provider
 
     def _checked(self, where: str, inputs: Properties, problems: list[Problem]) -> Any:
@@ -199,20 +225,23 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.CheckResponse(inputs=to_struct(inputs), failures=failures)
 
 
-class _refusals:  # noqa: N801  # reads as a statement
+@contextmanager
+def _refusals(context: Any) -> Iterator[None]:
     """Turns what the pretended cloud refuses into a gRPC status, and nothing into a traceback."""
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: object) -> None:
-        if isinstance(error, UnsupportedError):
-            self._context.abort(grpc.StatusCode.UNIMPLEMENTED, str(error))
-        if isinstance(error, CloudError):
-            self._context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+    code = detail = None
+    try:
+        yield
+    except UnsupportedError as error:
+        code, detail = grpc.StatusCode.UNIMPLEMENTED, str(error)
+    except CloudError as error:
+        code, detail = grpc.StatusCode.INVALID_ARGUMENT, str(error)
+    except Exception as error:  # the engine shows one line, whatever went wrong
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        code = grpc.StatusCode.INTERNAL
+        detail = f"offline provider: {type(error).__name__}: {error} ({where}); please report it"
+    if code is not None:
+        context.abort(code, detail)
 
 
 def _resource(request: Any) -> Resource:

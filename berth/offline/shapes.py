@@ -1,8 +1,9 @@
-"""What the installed Pulumi SDKs say about a resource type: its inputs, its outputs, their types."""
+"""What the installed Pulumi SDKs say about a resource type: inputs, outputs, their kinds."""
 
 import importlib
 import inspect
 import json
+import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -11,6 +12,9 @@ from importlib import resources
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pulumi import Output, _types
+
+_READING = threading.RLock()
+"""The SDKs import their modules when first used, which two threads must not do at once."""
 
 ScalarName = Literal["string", "integer", "number", "boolean", "any"]
 
@@ -120,6 +124,11 @@ def _shape(module_name: str, token: str) -> ResourceShape | None:
     place = _tokens(module_name).get(token)
     if place is None:
         return None
+    with _READING:
+        return _read_shape(token, place)
+
+
+def _read_shape(token: str, place: tuple[str, str]) -> ResourceShape:
     module = importlib.import_module(place[0])
     resource_class = getattr(module, place[1])
     args_class = getattr(module, f"{place[1]}InitArgs", None) or getattr(module, f"{place[1]}Args")
@@ -129,11 +138,12 @@ def _shape(module_name: str, token: str) -> ResourceShape | None:
 
 @cache
 def _fields(sdk_class: type) -> Mapping[str, Kind]:
-    if _types.is_input_type(sdk_class):
-        hints = _types.input_type_types(sdk_class)
-    else:
-        hints = _types.output_type_types(sdk_class)
-    return {name: _kind(hint) for name, hint in hints.items()}
+    with _READING:
+        if _types.is_input_type(sdk_class):
+            hints = _types.input_type_types(sdk_class)
+        else:
+            hints = _types.output_type_types(sdk_class)
+        return {name: _kind(hint) for name, hint in hints.items()}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Property values as the engine sends them: Python values, `UNKNOWN` and `Secret` instead of signatures."""
+"""Property values as the engine sends them, with `UNKNOWN` and `Secret` for its signatures."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ UNKNOWN_SENTINELS: Final = frozenset(
         "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",  # object
     }
 )
-"""Signatures and sentinels of https://github.com/pulumi/pulumi sdk/go/common/resource/sig and plugin/rpc.go."""
+"""Source: https://github.com/pulumi/pulumi, sdk/go/common/resource/sig and plugin/rpc.go."""
 
 _UNKNOWN_ON_THE_WIRE: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 

@@ -1,4 +1,4 @@
-"""Values that the cloud gives out: ids, ARNs, endpoints. Pretended, but of the right form and stable."""
+"""Values that the cloud gives out: ids, ARNs, endpoints; pretended, of the right form, stable."""
 
 import base64
 import hashlib
@@ -72,7 +72,10 @@ class Assigner:
             return False
         if kind.name in ("integer", "number"):
             return 0
-        return self._fill(_plausible_text(name), path)
+        known = _plausible_text(name)
+        if not known and "." not in path:
+            known = name + "-{hex17}"
+        return self._fill(known, path)
 
     def _fill(self, pattern: Any, path: str) -> Any:
         """Put values into a pattern, at every depth of it."""
@@ -127,7 +130,8 @@ class Assigner:
             owner = own.get("expectedBucketOwner")
             return f",{owner}" if owner else ""
         if name == "zone_id":
-            return f"{short_region(self.region)}-az1"
+            letter = str(own.get("availabilityZone", ""))[-1:]
+            return f"{short_region(self.region)}-az{'abcdef'.find(letter or 'a') + 1}"
         if name in ("id", "arn") and name not in own:
             return self.id() if name == "id" else self.value("arn", Scalar("string"))
         return _at(own, name.split("."), self)
@@ -203,7 +207,7 @@ def _plausible_arn(assigner: Assigner) -> str:
 
 
 def _plausible_text(name: str) -> str:
-    """A pattern that fits what an output is called."""
+    """A pattern that fits what an output is called, empty if its name says nothing."""
     if name in ("ownerId", "accountId", "registryId"):
         return "{account}"
     lowered = name.lower()
@@ -217,4 +221,4 @@ def _plausible_text(name: str) -> str:
         return "ACTIVE"
     if lowered == "state":
         return "available"
-    return name + "-{hex17}"
+    return ""

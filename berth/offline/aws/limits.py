@@ -1,4 +1,4 @@
-"""What is wrong with the inputs of an AWS resource beyond their types: values, combinations, bounds."""
+"""What is wrong with the inputs of an AWS resource beyond their types: values and bounds."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the stand-in AWS provider answers to look-ups, from `lookups.yaml` and the pretended cloud."""
+"""What look-ups are asked and answered with: `lookups.yaml`, the pretended account."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ Answer = Callable[[Asked], Mapping[str, Any]]
 def lookup_data() -> Mapping[str, Any]:
     """The answers file."""
     text = resources.files("berth.offline.aws").joinpath("lookups.yaml").read_text("utf-8")
-    data: Mapping[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    data: Mapping[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)  # the C form of SafeLoader
     return data
 
 
 def pretended_account() -> str:
-    """The account that everything belongs to, unless the provider's configuration allows another."""
+    """The account that everything belongs to, unless the configuration allows another."""
     return str(lookup_data()["account"]["id"])
 
 

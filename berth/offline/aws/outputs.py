@@ -1,4 +1,4 @@
-"""What an AWS resource shows: its inputs, and what the cloud adds, unknown before and given after."""
+"""What an AWS resource shows: its inputs, and what the cloud adds, unknown before."""
 
 import copy
 from collections.abc import Callable, Iterable, Mapping

@@ -10,7 +10,8 @@ from typing import Any
 from berth.offline.aws import naming
 from berth.offline.aws.answers import answer
 from berth.offline.aws.assigned import Assigner, is_random
-from berth.offline.aws.facts import TypeFacts, facts_of
+from berth.offline.aws.drift import inputs_now
+from berth.offline.aws.facts import AutoName, TypeFacts, facts_of
 from berth.offline.aws.limits import problems_of, service_problems
 from berth.offline.aws.lookups import Asked
 from berth.offline.aws.outputs import Outputs
@@ -19,7 +20,7 @@ from berth.offline.checks import Problem, ShapeCheck, nearest
 from berth.offline.cloud import Cloud, Record
 from berth.offline.provider import CloudError, Difference, Found, Naming, Resource
 from berth.offline.shapes import ResourceShape, Sdk
-from berth.offline.values import Properties, Secret, is_unknown, plain
+from berth.offline.values import Properties, is_unknown, plain
 
 SDK = Sdk("aws")
 
@@ -55,7 +56,7 @@ class AwsProvider:
         inputs = copy.deepcopy(inputs)
         scope = self._scope(shape, inputs)
 
-        def make_name(auto_name: naming.AutoName) -> str:
+        def make_name(auto_name: AutoName) -> str:
             return naming.with_name(
                 auto_name,
                 resource,
@@ -98,10 +99,11 @@ class AwsProvider:
         if refused:
             raise CloudError(f"ValidationException: {'; '.join(refused)}")
         scope = self._scope(shape, inputs)
-        self._refuse_second(resource, facts, scope, inputs)
-        assigner, resource_id = self._assigner(resource, facts, scope, planned)
-        given = outputs.given(planned, assigner)
-        self.cloud.put(Record(resource.type, scope, resource_id, resource.urn, given, inputs))
+        with self.cloud.exclusive():
+            self._refuse_second(resource, facts, scope, inputs)
+            assigner, resource_id = self._assigner(resource, facts, scope, planned)
+            given = outputs.given(planned, assigner)
+            self.cloud.put(Record(resource.type, scope, resource_id, resource.urn, given, inputs))
         return resource_id, given
 
     def update(
@@ -141,17 +143,15 @@ class AwsProvider:
         self, resource: Resource, resource_id: str, inputs: Properties, outputs: Properties
     ) -> Found | None:
         """See `Provider.read`."""
-        shape = SDK.shape(resource.type)
-        if shape is None:
-            raise CloudError(f"{resource.type}: no such type in pulumi-aws {SDK.version}")
+        shape, facts, shown = self._known(resource)
         scope = self._scope(shape, outputs or inputs)
         record = self.cloud.find(resource.type, scope, resource_id)
         if record is None:
             return None
         now = dict(record.properties)
         if "tagsAll" in now:
-            now["tagsAll"] = self._known(resource)[2].all_tags(now.get("tags"))
-        return Found(resource_id, _inputs_now(shape, inputs or record.inputs, now), now)
+            now["tagsAll"] = shown.all_tags(now.get("tags"))
+        return Found(resource_id, inputs_now(shape, facts, inputs or record.inputs, now), now)
 
     def delete(self, resource: Resource, resource_id: str, outputs: Properties) -> None:
         """See `Provider.delete`."""
@@ -232,36 +232,6 @@ def _next(old: Any, made: Any) -> Any:
     if isinstance(old, str) and old.isdigit():
         return str(int(old) + 1)
     return made
-
-
-def _inputs_now(shape: ResourceShape, inputs: Properties, now: Properties) -> Properties:
-    """The program's inputs as they are in the cloud, without what the cloud added itself."""
-    found = dict(inputs)
-    for name, value in inputs.items():
-        if name.startswith("__") or name not in shape.inputs or name not in shape.outputs:
-            continue
-        if name not in now:
-            found.pop(name)
-        else:
-            found[name] = _narrowed(value, now[name])
-    return found
-
-
-def _narrowed(asked: Any, live: Any) -> Any:
-    """The live value, with blocks cut down to the fields that were asked for."""
-    if isinstance(asked, Secret) or isinstance(live, Secret):
-        bare = _narrowed(
-            asked.value if isinstance(asked, Secret) else asked,
-            live.value if isinstance(live, Secret) else live,
-        )
-        return Secret(bare)
-    if isinstance(asked, Mapping) and isinstance(live, Mapping):
-        return {key: _narrowed(asked.get(key), item) for key, item in live.items() if key in asked}
-    if isinstance(asked, list) and isinstance(live, list):
-        if len(asked) == len(live):
-            return [_narrowed(a, b) for a, b in zip(asked, live, strict=True)]
-        return live
-    return live
 
 
 def settings_of(config: Mapping[str, Any], region: str, account: str) -> AwsSettings:

@@ -1,4 +1,4 @@
-"""Which kind an object is of, and what follows from it: namespaces, replacements, names in errors."""
+"""Which kind an object is of, and what follows: namespaces, replacements, names in errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _ALWAYS_REPLACING = ("metadata.name", "metadata.namespace")
 @cache
 def _table() -> Mapping[str, Any]:
     text = resources.files("berth.offline.kubernetes").joinpath("kinds.yaml").read_text("utf-8")
-    data: Mapping[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+    data: Mapping[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)  # the C form of SafeLoader
     return data
 
 

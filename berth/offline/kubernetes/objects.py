@@ -1,4 +1,4 @@
-"""What an object shows once an API server and its controllers have had it: status, addresses, uid."""
+"""What an object shows once an API server has had it: status, addresses, uid."""
 
 import base64
 import copy
@@ -23,10 +23,10 @@ def planned_object(kind: KindOf, shape: ResourceShape | None, inputs: Properties
         live["metadata"] = {**metadata, **dict.fromkeys(_SERVER_METADATA, UNKNOWN)}
     if shape is not None and "status" in shape.outputs:
         live.setdefault("status", UNKNOWN)
-    if kind.key == "v1/Service" and isinstance(live.get("spec"), dict):
-        if live["spec"].get("type") != "ExternalName":
-            live["spec"].setdefault("clusterIP", UNKNOWN)
-            live["spec"].setdefault("clusterIPs", UNKNOWN)
+    spec = live.get("spec")
+    if kind.key == "v1/Service" and isinstance(spec, dict) and spec.get("type") != "ExternalName":
+        spec.setdefault("clusterIP", UNKNOWN)
+        spec.setdefault("clusterIPs", UNKNOWN)
     if kind.key == "v1/Secret":
         live = _secret_object(live)
     return live
@@ -62,6 +62,8 @@ def live_object(kind: KindOf, planned: Properties, seed: str) -> Properties:
             "uid": _uid(seed),
         }
         live["metadata"] = {k: made.get(k) if is_unknown(v) else v for k, v in metadata.items()}
+        if "generateName" in metadata and not metadata.get("name"):
+            live["metadata"]["name"] = f"{metadata['generateName']}{_digest(seed)[:5]}"
     spec = live.get("spec")
     if isinstance(spec, dict) and any(is_unknown(v) for v in spec.values()):
         address = f"172.20.{int(_digest(seed)[:2], 16)}.{1 + int(_digest(seed)[2:4], 16) % 254}"
@@ -123,7 +125,7 @@ _STATUS: Final[Mapping[str, Callable[[Mapping[str, Any], str], Properties]]] = {
 
 
 def updated_object(planned: Properties, old: Properties, *, preview: bool) -> Properties:
-    """The object after a change in place: what the server gave before stays, its counters move on."""
+    """The object after a change in place: what the server gave before stays."""
     updated = dict(planned)
     before = plain(old)
     for block in ("metadata", "spec"):

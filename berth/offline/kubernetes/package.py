@@ -73,7 +73,7 @@ def _parsed(text: Any) -> Mapping[str, Any] | None:
     if "\n" not in str(text) and not str(text).lstrip().startswith("{") and path.is_file():
         text = path.read_text(encoding="utf-8")
     try:
-        document = yaml.load(str(text), Loader=yaml.CSafeLoader)  # noqa: S506  # the C form of SafeLoader
+        document = yaml.load(str(text), Loader=yaml.CSafeLoader)  # the C form of SafeLoader
     except yaml.YAMLError:
         return None
     return document if isinstance(document, Mapping) else None

@@ -1,4 +1,4 @@
-"""The Kubernetes provider's part: what is checked, what replaces, what the pretended cluster answers."""
+"""The Kubernetes provider's part: what is checked, what replaces, what the cluster answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -61,8 +61,9 @@ class KubernetesProvider:
         kind = _kind(resource, new)
         inputs = naming.filled_object(kind, new, old, self.namespace, make_name)
         if kind.key == "v1/Secret":
-            secret = {k: conceal(inputs[k]) for k in objects.SECRET_PROPERTIES if k in inputs}
-            inputs |= secret
+            for name in objects.SECRET_PROPERTIES:
+                if name in inputs:
+                    inputs[name] = conceal(inputs[name])
         return inputs, problems
 
     def diff(
@@ -93,18 +94,16 @@ class KubernetesProvider:
         planned = self._planned(resource, inputs)
         if preview:
             return "", planned
-        resource_id = _id(inputs)
-        if self.cloud.find(_stored_type(resource), self.cluster, resource_id) is not None:
-            if not resource.type.endswith("Patch"):
-                raise CloudError(_exists_already(resource, inputs))
         if resource.type == helm.RELEASE:
             live = helm.live_release(planned)
         else:
             live = objects.live_object(_kind(resource, inputs), planned, resource.urn)
-        record = Record(
-            _stored_type(resource), self.cluster, resource_id, resource.urn, live, inputs
-        )
-        self.cloud.put(record)
+        resource_id = _id(live)
+        with self.cloud.exclusive():
+            if self.cloud.find(resource.type, self.cluster, resource_id) is not None:
+                raise CloudError(_exists_already(resource, live))
+            record = Record(resource.type, self.cluster, resource_id, resource.urn, live, inputs)
+            self.cloud.put(record)
         return resource_id, live
 
     def update(
@@ -124,7 +123,7 @@ class KubernetesProvider:
             live = objects.updated_object(planned, old_outputs, preview=preview)
         if preview:
             return live
-        record = self.cloud.find(_stored_type(resource), self.cluster, resource_id)
+        record = self.cloud.find(resource.type, self.cluster, resource_id)
         if record is None:
             raise CloudError(_not_found(resource, new))
         if resource.type != helm.RELEASE:
@@ -140,7 +139,7 @@ class KubernetesProvider:
         in_namespace = resource.type == helm.RELEASE or kind.in_namespace
         if in_namespace and "/" not in resource_id:
             resource_id = f"{self.namespace}/{resource_id}"
-        record = self.cloud.find(_stored_type(resource), self.cluster, resource_id)
+        record = self.cloud.find(resource.type, self.cluster, resource_id)
         if record is None:
             return None
         asked = inputs or record.inputs
@@ -148,7 +147,7 @@ class KubernetesProvider:
 
     def delete(self, resource: Resource, resource_id: str, outputs: Properties) -> None:
         """See `Provider.delete`."""
-        self.cloud.discard(_stored_type(resource), self.cluster, resource_id)
+        self.cloud.discard(resource.type, self.cluster, resource_id)
 
     def invoke(self, token: str, arguments: Properties) -> Properties:
         """See `Provider.invoke`."""
@@ -166,10 +165,8 @@ class KubernetesProvider:
         return objects.planned_object(_kind(resource, inputs), SDK.shape(resource.type), inputs)
 
     def _name(self, resource: Resource, wish: Naming, is_release: bool) -> str:
-        stored = _stored_type(resource)
-
         def is_taken(name: str) -> bool:
-            ids = [r.id for r in self.cloud.of_type(stored, self.cluster)]
+            ids = [r.id for r in self.cloud.of_type(resource.type, self.cluster)]
             return any(resource_id.rpartition("/")[2] == name for resource_id in ids)
 
         if is_release:
@@ -181,10 +178,6 @@ def _kind(resource: Resource, properties: Properties) -> KindOf:
     if SDK.shape(resource.type) is None and "kind" in properties:
         return KindOf(str(plain(properties["apiVersion"])), str(plain(properties["kind"])))
     return kind_of_type(resource.type)
-
-
-def _stored_type(resource: Resource) -> str:
-    return resource.type.removesuffix("Patch")
 
 
 def _id(inputs: Properties) -> str:
