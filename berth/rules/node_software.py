@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from berth.rules.resource import Resource
@@ -26,9 +26,9 @@ _DRIVER_INSTALL: Final = re.compile(
 def _find_second_driver(subject: "Chart | _Template", context: Context) -> Iterator[Breach]:
     pools = context.view.pools
     if isinstance(subject, Chart):
-        with_driver = [pool for pool in pools if _has_driver(pool) and _takes_operator_driver(pool)]
-        if with_driver:
-            yield from _by_operator(subject, with_driver[0])
+        pool = _first_with_driver([pool for pool in pools if _takes_operator_driver(pool)])
+        if pool:
+            yield from _by_operator(subject, pool)
     else:
         yield from _by_user_data(subject.resource, pools)
 
@@ -45,10 +45,20 @@ def _subjects(view: StackView) -> Iterator["Chart | _Template"]:
     yield from map(_Template, view.launch_templates)
 
 
-def _has_driver(pool: Pool) -> bool:
-    """Whether its AMI brings the NVIDIA driver."""
-    ami_type = pool.body.at("amiType").text()
-    return ami_type is not None and ami_type.endswith("_NVIDIA")
+def _first_with_driver(pools: Sequence[Pool]) -> Pool | None:
+    """A pool whose AMI brings the NVIDIA driver.
+
+    Raises:
+        KnownAfterApplyError: if none is known to, and the AMI type of one is known after apply.
+    """
+    ami_types = [(pool, pool.body.at("amiType")) for pool in pools]
+    for pool, ami_type in ami_types:
+        if isinstance(ami_type.value, str) and ami_type.value.endswith("_NVIDIA"):
+            return pool
+    for pool, ami_type in ami_types:
+        if ami_type.is_unknown:
+            raise KnownAfterApplyError(f"amiType of pool {pool.name}")
+    return None
 
 
 def _takes_operator_driver(pool: Pool) -> bool:
@@ -59,8 +69,8 @@ def _by_operator(chart: Chart, pool: Pool) -> Iterator[Breach]:
     driver = chart.values.at("driver", "enabled")
     toolkit = chart.values.at("toolkit", "enabled")
     image = f"the image {pool.body.at('amiType').value} of pool {pool.name}"
-    installs_driver = driver.boolean() is not False
-    installs_toolkit = toolkit.boolean() is not False
+    installs_driver = chart.is_switched_on(driver)
+    installs_toolkit = chart.is_switched_on(toolkit)
     if installs_driver:
         both = f" and {toolkit.path} to false" if installs_toolkit else ""
         yield Breach(
@@ -86,15 +96,10 @@ def _stated(switch: Field) -> str:
 def _by_user_data(template: Resource, pools: tuple[Pool, ...]) -> Iterator[Breach]:
     users = [pool for pool in pools if pool.launch_template is template]
     judged = users or [pool for pool in pools if not isinstance(pool.launch_template, Resource)]
-    with_driver = [pool for pool in judged if _has_driver(pool)]
     user_data = Field(template.props).at("userData")
-    if not with_driver:
-        return
-    if user_data.is_unknown:
-        raise KnownAfterApplyError(user_data.path)
-    command = _driver_install(user_data)
-    if command:
-        pool = with_driver[0]
+    pool = None if user_data.is_absent else _first_with_driver(judged)
+    command = _driver_install(user_data) if pool else None
+    if pool and command:
         yield Breach(
             where=template.name,
             what=(

@@ -8,7 +8,7 @@ from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY, Vendor, vendor_of_key
 from berth.rules.stack_view.chart import Chart
 from berth.rules.stack_view.field import Field
-from berth.rules.stack_view.placement import candidate_pools
+from berth.rules.stack_view.placement import Candidates, candidate_pools
 from berth.rules.stack_view.pool import Pool
 from berth.rules.stack_view.tolerations import Taint, not_tolerated
 from berth.rules.stack_view.workload import Pod
@@ -75,9 +75,14 @@ class _Visitor:
 
 
 def _find_blocked(subject: Pod | Chart, context: Context) -> Iterator[Breach]:
-    visitors = _of_chart(subject) if isinstance(subject, Chart) else _of_pod(subject)
-    for visitor in visitors:
-        yield from _find_blocked_visitor(visitor, context.view.pools)
+    pools = context.view.pools
+    if not pools:
+        return
+    for visitor in _of_chart(subject) if isinstance(subject, Chart) else _of_pod(subject):
+        candidates = candidate_pools(visitor.placement, pools, visitor.vendors)
+        blocking = _blocking_pools(candidates, visitor.tolerations)
+        if blocking:
+            yield _breach(visitor, blocking)
 
 
 def _subjects(view: StackView) -> Iterator[Pod | Chart]:
@@ -105,25 +110,32 @@ def _of_chart(chart: Chart) -> Iterator[_Visitor]:
         yield _Visitor(chart.resource.name, chart.values, listed.tolerations, frozenset({vendor}))
 
 
-def _find_blocked_visitor(visitor: _Visitor, pools: Sequence[Pool]) -> Iterator[Breach]:
-    if not pools:
-        return
-    candidates = candidate_pools(visitor.placement, pools, visitor.vendors)
-    blocked: list[tuple[Pool, list[Taint]]] = []
+def _blocking_pools(candidates: Candidates, tolerations: Field) -> list[tuple[Pool, list[Taint]]]:
+    """The candidates with the taints that are not tolerated; none if one of them can be entered.
+
+    Raises:
+        KnownAfterApplyError: if the answer rests on what is known after apply.
+    """
+    blocking: list[tuple[Pool, list[Taint]]] = []
+    undecided: list[KnownAfterApplyError] = []
     for pool in candidates.all:
-        if pool.taints is None:
-            return
-        missing = not_tolerated(pool.taints, visitor.tolerations)
-        if not missing:
-            if pool in candidates.certain:
-                return
+        is_certain = pool in candidates.certain
+        try:
+            if pool.taints is None:
+                return []
+            missing = not_tolerated(pool.taints, tolerations)
+        except KnownAfterApplyError as error:
+            undecided.append(error)
             continue
-        blocked.append((pool, missing))
-    if not blocked:
-        return
-    if not candidates.certain or len(blocked) < len(candidates.all):
-        raise KnownAfterApplyError(visitor.placement.at("nodeSelector").path)
-    yield _breach(visitor, blocked)
+        if is_certain and not missing:
+            return []
+        if missing:
+            blocking.append((pool, missing))
+        if not (is_certain or (missing and candidates.certain)):
+            undecided.append(KnownAfterApplyError(f"whether pool {pool.name} takes it"))
+    if undecided:
+        raise undecided[0]
+    return blocking
 
 
 def _breach(visitor: _Visitor, blocked: Sequence[tuple[Pool, list[Taint]]]) -> Breach:

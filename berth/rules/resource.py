@@ -18,6 +18,3 @@ class Resource:
     """JSON values, and `UNKNOWN` for what the cloud assigns."""
     property_dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Property to the URNs of the resources whose outputs it was made of, as far as known."""
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.name, self.urn))

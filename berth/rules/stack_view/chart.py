@@ -63,6 +63,22 @@ class Chart:
         return self.body.at("values")
 
     @property
+    def has_value_files(self) -> bool:
+        """Values come from files too, so that what is absent here may be there."""
+        listed = self.body.at("valueYamlFiles")
+        return listed.is_unknown or bool(listed.value)
+
+    def is_switched_on(self, switch: Field) -> bool:
+        """Whether a part is installed that a chart installs unless its value says false.
+
+        Raises:
+            KnownAfterApplyError: if it is known after apply.
+        """
+        if switch.is_absent:
+            return not self.has_value_files
+        return switch.boolean() is not False
+
+    @property
     def vendor(self) -> Vendor | None:
         """Whose GPUs its agents run on; None for a chart that is not known for one."""
         known: Vendor | None = _known_charts().get(self.name, {}).get("vendor")
@@ -80,6 +96,8 @@ class Chart:
             if switch and self.values.at(*switch).boolean() is False:
                 continue
             given = self.values.at(*entry["path"])
+            if given.is_absent and self.has_value_files:
+                continue
             tolerations = Field(entry["default"], given.path) if given.is_absent else given
             lists.append(TolerationList(tuple(entry["path"]), tolerations))
         return lists

@@ -121,13 +121,15 @@ class EngineArguments:
         return Ranks(
             tensor=self._count(_TENSOR),
             pipeline=self._count(_PIPELINE),
-            data=1 if self.has(*_DATA_SPREAD) else self._data(),
+            data=self._data(),
             nodes=self._count(_NODES),
             tensor_option=self.spelling(*_TENSOR),
         )
 
     def _data(self) -> int | None:
-        return self._count(_DATA_LOCAL if self.has(*_DATA_LOCAL) else _DATA)
+        if self.has(*_DATA_LOCAL):
+            return self._count(_DATA_LOCAL)
+        return 1 if self.has(*_DATA_SPREAD) else self._count(_DATA)
 
     def _count(self, names: tuple[str, ...]) -> int | None:
         value = self.value(*names)
