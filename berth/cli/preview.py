@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 def _preview(
     args: argparse.Namespace, project_dir: Path, path: Path, program: Program
 ) -> EnginePreview:
-    command = InterruptibleCommand(program.path, program.version)
+    command = InterruptibleCommand(program)
     packs = (project_dir / "policies",)
     environment = engine_environment(program)
     with PreviewProgress(args.stack) as progress:

@@ -1,9 +1,6 @@
-"""The environment and the command object with which the Pulumi CLI is started."""
+"""The environment in which the Pulumi CLI is started."""
 
 import os
-
-from pulumi.automation import PulumiCommand
-from semver import VersionInfo
 
 from berth.engine.tools.program import Program
 
@@ -23,19 +20,3 @@ def engine_environment(program: Program, *, offline: bool = False) -> dict[str, 
     if offline or not program.language_host:
         environment["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
     return environment
-
-
-class FoundPulumiCommand(PulumiCommand):
-    """The Automation API's command for a CLI that was found already.
-
-    The base class insists on `ROOT/bin/pulumi` and starts it to ask for the version.
-    """
-
-    def __init__(self, program: Program) -> None:
-        self.command = str(program.path)
-        self.version = VersionInfo.parse(program.version.removeprefix("v"))
-
-
-def pulumi_command(program: Program) -> PulumiCommand:
-    """The CLI as the Automation API wants it (`LocalWorkspaceOptions.pulumi_command`)."""
-    return FoundPulumiCommand(program)

@@ -5,12 +5,13 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import IO
 
 from pulumi.automation import CommandResult, PulumiCommand
 from pulumi.automation.errors import create_command_error
 from semver import VersionInfo
+
+from berth.engine.tools import Program
 
 _GRACE_S = 15
 """How long the engine may take to end its plugins after an interrupt."""
@@ -23,10 +24,10 @@ class InterruptibleCommand(PulumiCommand):
     two interrupts, which makes it give up its own clean-up, when a terminal sends one to both.
     """
 
-    def __init__(self, path: Path, version: str) -> None:
-        """Take the CLI at `path`, of which the version is known already."""
-        self.command = str(path)
-        self.version = VersionInfo.parse(version.removeprefix("v"))
+    def __init__(self, program: Program) -> None:
+        """Take a CLI that was found; the stock class insists on ROOT/bin and asks for a version."""
+        self.command = str(program.path)
+        self.version = VersionInfo.parse(program.version.removeprefix("v"))
 
     def run(
         self,
