@@ -12,6 +12,7 @@ import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 ALREADY_SHOWN = 32
 """Exit code that tells the language host: the user has seen the reason."""
@@ -19,10 +20,9 @@ ALREADY_SHOWN = 32
 INTERRUPTED = 130
 """128 + SIGINT, as a shell reports it."""
 
-SDK_MISSING = (
-    "{python}: cannot import the Pulumi SDK ({error}); "
-    "install it there, or name the virtual environment that has it under runtime.options.virtualenv"
-)
+
+class SdkMissingError(Exception):
+    """The interpreter of the program has no Pulumi SDK; the text is one line."""
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
@@ -38,8 +38,18 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def connect(arguments: argparse.Namespace) -> None:
-    """Tell the SDK where the engine is and what the stack's configuration says."""
-    import pulumi.runtime
+    """Tell the SDK where the engine is and what the stack's configuration says.
+
+    Raises:
+        SdkMissingError: when there is no SDK to tell.
+    """
+    try:
+        import pulumi.runtime
+    except ImportError as error:
+        raise SdkMissingError(
+            f"{sys.executable}: cannot import the Pulumi SDK ({error}); install it there, or name "
+            "the environment that has it under runtime.options.virtualenv"
+        ) from None
 
     pulumi.runtime.set_all_config(
         pulumi.runtime.get_config_env(), pulumi.runtime.get_config_secret_keys_env()
@@ -78,6 +88,8 @@ def run(program: Path, parallel: int) -> int:
     loop.set_default_executor(executor)
     try:
         loop.run_until_complete(pulumi.runtime.run_in_stack(lambda: start(entry)))
+    except KeyboardInterrupt:
+        leave_at_once()
     except pulumi.RunError as error:
         pulumi.log.error(str(error))
         return ALREADY_SHOWN
@@ -93,11 +105,26 @@ def run(program: Path, parallel: int) -> int:
 
 def start(entry: Path) -> None:
     """Execute the program's file as Python itself would."""
-    runpy.run_path(str(entry), run_name="__main__")
+    try:
+        runpy.run_path(str(entry), run_name="__main__")
+    except KeyboardInterrupt:
+        leave_at_once()
+
+
+def leave_at_once() -> NoReturn:
+    """End after Ctrl-C, once the program's own `finally` has run.
+
+    The SDK would wait for an engine that is ending too, and report that as an error of the program.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
 
 
 def without_frames_above(error: Exception, entry: Path) -> Exception:
     """The error with a traceback that begins in the program, where it passes through it."""
+    if isinstance(error, SyntaxError) and error.filename == str(entry):
+        return error.with_traceback(None)
     frame = error.__traceback__
     while frame is not None and Path(frame.tb_frame.f_code.co_filename) != entry:
         frame = frame.tb_next
@@ -109,18 +136,16 @@ def main() -> int:
     arguments = parse_arguments(sys.argv[1:])
     own_folder = str(Path(__file__).resolve().parent)
     sys.path[:] = [entry for entry in sys.path if entry != own_folder]
-    try:
-        import pulumi  # noqa: F401
-    except ImportError as error:
-        print(SDK_MISSING.format(python=sys.executable, error=error), file=sys.stderr)
-        return ALREADY_SHOWN
-    program = Path(os.getcwd(), arguments.program).resolve()  # noqa: PTH109
+    program = Path(arguments.program).resolve()
     sys.argv = [str(program), *arguments.arguments]
     try:
         connect(arguments)
         return run(program, arguments.parallel)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SdkMissingError as error:
+        print(error, file=sys.stderr)
+        return ALREADY_SHOWN
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -19,6 +19,7 @@ class Children:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
+        self._interrupted: set[subprocess.Popen[bytes]] = set()
         self._ending = False
 
     def start(
@@ -49,18 +50,25 @@ class Children:
             self._running.add(child)
             return child
 
-    def wait(self, child: subprocess.Popen[bytes]) -> int:
-        """Wait for one and forget it; its exit code is negative when a signal ended it."""
+    def wait(self, child: subprocess.Popen[bytes]) -> int | None:
+        """Wait for one, end what it has left running, and forget it.
+
+        Returns:
+            Its exit code, negative when a signal ended it; None when it was interrupted.
+        """
         exit_code = child.wait()
+        signal_group(child, signal.SIGKILL)
         with self._lock:
             self._running.discard(child)
-        return exit_code
+            return None if child in self._interrupted else exit_code
 
     def interrupt(self) -> None:
-        """Pass Ctrl-C on to all, and end those that have not ended a moment later."""
+        """Pass Ctrl-C on to all, once each, and end those that have not ended a moment later."""
         with self._lock:
             running = list(self._running)
-        for child in running:
+            first_time = self._running - self._interrupted
+            self._interrupted |= first_time
+        for child in first_time:
             signal_group(child, signal.SIGINT)
         give_up_at = time.monotonic() + INTERRUPT_GRACE_S
         for child in running:

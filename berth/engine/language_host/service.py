@@ -14,7 +14,13 @@ from typing import IO
 import grpc
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.json_format import MessageToDict
-from pulumi.runtime.proto import language_pb2, language_pb2_grpc, plugin_pb2
+from pulumi.runtime.proto import (
+    engine_pb2,
+    engine_pb2_grpc,
+    language_pb2,
+    language_pb2_grpc,
+    plugin_pb2,
+)
 
 from berth.engine import run_program
 from berth.engine.language_host.children import Children, signal_group
@@ -119,7 +125,10 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
                 cwd=request.pwd,
                 environment=program_environment(interpreter, request),
             )
-        except (NoInterpreterError, OSError) as error:
+        except NoInterpreterError as error:
+            show_error(self._engine_address, str(error))
+            return language_pb2.RunResponse(bail=True)
+        except OSError as error:
             return language_pb2.RunResponse(error=str(error))
         return outcome(self._children.wait(child))
 
@@ -132,15 +141,27 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         try:
             child = self._children.start(
                 plugin_command(interpreter, request),
-                cwd=request.pwd,
+                cwd=plugin_folder(request),
                 environment=interpreter.environment(inherited or os.environ),
                 output=subprocess.PIPE,
             )
         except OSError as error:
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
-        context.add_callback(lambda: signal_group(child, signal.SIGKILL))
-        yield from output_of(child)
-        yield language_pb2.RunPluginResponse(exitcode=self._children.wait(child))
+        if not context.add_callback(lambda: signal_group(child, signal.SIGKILL)):
+            signal_group(child, signal.SIGKILL)
+        try:
+            yield from output_of(child)
+        finally:  # also when the engine has hung up and nobody reads on
+            exit_code = self._children.wait(child)
+        yield language_pb2.RunPluginResponse(exitcode=exit_code or 0)
+
+
+def show_error(engine_address: str, message: str) -> None:
+    """Have the engine show an error as it is, without words of its own around it."""
+    with grpc.insecure_channel(engine_address) as channel:
+        engine_pb2_grpc.EngineStub(channel).Log(
+            engine_pb2.LogRequest(severity=engine_pb2.ERROR, message=message)
+        )
 
 
 def interpreter_of(info: language_pb2.ProgramInfo, context: grpc.ServicerContext) -> Interpreter:
@@ -185,11 +206,11 @@ def program_environment(
     )
 
 
-def outcome(exit_code: int) -> language_pb2.RunResponse:
-    """What the engine is told about a program that has ended."""
+def outcome(exit_code: int | None) -> language_pb2.RunResponse:
+    """What the engine is told about a program that has ended; None: it was interrupted."""
     if exit_code == 0:
         return language_pb2.RunResponse()
-    if exit_code in (run_program.ALREADY_SHOWN, run_program.INTERRUPTED):
+    if exit_code is None or exit_code == run_program.ALREADY_SHOWN:
         return language_pb2.RunResponse(bail=True)
     if exit_code < 0:
         name = signal.Signals(-exit_code).name
@@ -205,6 +226,11 @@ def plugin_command(interpreter: Interpreter, request: language_pb2.RunPluginRequ
         engine_address, *rest = request.args
         return [*python, "-m", "pulumi.policy", engine_address, program, *rest]
     return [*python, program, *request.args]
+
+
+def plugin_folder(request: language_pb2.RunPluginRequest) -> str:
+    """Where a plugin starts: a policy pack in its own folder, as under Pulumi's own host."""
+    return request.info.program_directory if request.kind == "analyzer" else request.pwd
 
 
 def output_of(child: subprocess.Popen[bytes]) -> Iterator[language_pb2.RunPluginResponse]:

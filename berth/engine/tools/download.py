@@ -14,7 +14,7 @@ from berth.engine.tools.program import Program
 CONNECT_LIMIT_S = 10
 DOWNLOAD_LIMIT_S = 300.0
 
-_INSTALL = """
+INSTALL = """
 import socket, sys
 socket.setdefaulttimeout(float(sys.argv[2]))
 from pulumi.automation import PulumiCommand
@@ -49,7 +49,7 @@ def download(folder: Path, name: str, wanted: str) -> Program | None:
         return None
     partial = folder / ".partial"
     shutil.rmtree(partial, ignore_errors=True)
-    command = [sys.executable, "-P", "-c", _INSTALL, str(partial), str(CONNECT_LIMIT_S)]
+    command = [sys.executable, "-P", "-c", INSTALL, str(partial), str(CONNECT_LIMIT_S)]
     try:
         ended = run_child(command, doing=f"downloading {name} {wanted}", limit_s=DOWNLOAD_LIMIT_S)
         if ended.exit_code == 0 and (partial / "bin" / name).is_file():

@@ -26,7 +26,8 @@ def find_or_make(name: str) -> Program:
     try:
         shims.prepare(program)
     except OSError as error:
-        raise unwritable(shims.bin_folder(), error) from None
+        if program.origin != "path":
+            raise unwritable(shims.bin_folder(), error) from None
     return program
 
 
