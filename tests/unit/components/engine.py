@@ -52,11 +52,13 @@ class RecordingEngine(pulumi.runtime.Mocks):
         return [(each.typ, each.name) for each in self.declared]
 
 
-def declare(build: Callable[[], object]) -> RecordingEngine:
+def declare(
+    build: Callable[[], object], engine: RecordingEngine | None = None, stack: str = "h100-prod"
+) -> RecordingEngine:
     """What `build` declares, once all registrations have landed."""
-    engine = RecordingEngine()
+    engine = engine or RecordingEngine()
     with _closed_loops():
-        pulumi.runtime.set_mocks(engine)
+        pulumi.runtime.set_mocks(engine, project="berth", stack=stack)
         pulumi.runtime.test(build)()  # type: ignore[no-untyped-call]  # the SDK has no types here
     return engine
 
