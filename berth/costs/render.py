@@ -54,7 +54,7 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 def _paid_once(one_off: OneOff) -> str:
     back = "refundable" if one_off.refundable else "not refunded"
     price = one_off.price
-    whence = f"price of {price.date}: {price.source}" if price else "the stack's own figure"
+    whence = f"price of {price.date}" if price else "the stack's own figure"
     return (
         f"{one_off.name}: {_usd(one_off.usd)}, {moment_words(one_off.starts_at)} to "
         f"{moment_words(one_off.ends_at)}, {back} ({whence})"

@@ -7,6 +7,7 @@ from berth.config.stack import ModelConfig
 from berth.planner.engine_options import EngineOptions
 from berth.planner.errors import problem
 from berth.planner.memory import MemoryVerdict, plan_memory
+from berth.planner.memory_checks import option_reasons
 from berth.planner.tiers import Tier
 
 PCIE_RANKS = 2
@@ -29,7 +30,7 @@ class Placement:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Attempt:
     quantization: str
-    tensor_parallel_size: int
+    options: EngineOptions
     verdict: MemoryVerdict
 
 
@@ -58,11 +59,9 @@ def place(
                     gpu_memory_utilization=_utilization(config, verdict),
                     verdict=verdict,
                 )
-            attempts.append(
-                _Attempt(quantization=quantization, tensor_parallel_size=size, verdict=verdict)
-            )
+            attempts.append(_Attempt(quantization=quantization, options=options, verdict=verdict))
     if attempts:
-        problems.extend(_refusals(key, config, tier, attempts))
+        problems.extend(_refusals(key, config, model, tier, attempts))
     return None
 
 
@@ -100,7 +99,7 @@ def _sizes(
         problems.append(
             problem(
                 f"{key}.tensor_parallel_size",
-                f"{given} is above the {tier.gpus_per_node} GPUs of one {tier.node_words}",
+                f"{given} is more than one {tier.node_words} has",
                 f"lower it to {tier.gpus_per_node} or less",
             )
         )
@@ -129,26 +128,24 @@ def _utilization(config: ModelConfig, verdict: MemoryVerdict) -> float:
     return config.gpu_memory_utilization or round(memory.requested_gib / memory.visible_gib, 4)
 
 
-def _refusals(key: str, config: ModelConfig, tier: Tier, attempts: list[_Attempt]) -> list[str]:
-    """Why no attempt fits: what holds for each of them once, then what holds for one format.
+def _refusals(
+    key: str, config: ModelConfig, model: Model, tier: Tier, attempts: list[_Attempt]
+) -> list[str]:
+    """Why no attempt fits: options that are refused anyhow, else the memory in each format.
 
     Of each format the split over the most GPUs speaks, since more GPUs leave more memory.
     """
-    widest = {attempt.quantization: attempt for attempt in attempts}.values()
-    always = [
-        reason
-        for reason in next(iter(widest)).verdict.reasons
-        if all(reason in attempt.verdict.reasons for attempt in widest)
-    ]
-    lines = [_in_stack_key(key, reason) for reason in always]
+    widest = {attempt.options.quantization: attempt for attempt in attempts}.values()
+    options = [option_reasons(model, tier.gpu, attempt.options) for attempt in widest]
+    if any(options):
+        once = dict.fromkeys(reason for reasons in options for reason in reasons)
+        return [_in_stack_key(key, reason) for reason in once]
+    lines: list[str] = []
     for attempt in widest:
         words = "16 bit" if attempt.quantization == "none" else attempt.quantization
-        where = f"{config.model} in {words} on {attempt.tensor_parallel_size} x {tier.gpu_key}, "
-        lines.extend(
-            _in_stack_key(key, reason, where)
-            for reason in attempt.verdict.reasons
-            if reason not in always
-        )
+        ranks = attempt.options.tensor_parallel_size
+        where = f"{config.model} in {words} on {ranks} x {tier.gpu_key}, "
+        lines.extend(_in_stack_key(key, reason, where) for reason in attempt.verdict.reasons)
     return lines
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from berth.config.stack import EksTier, TierConfig
+from berth.config.stack import CapacityBlock, EksTier, TierConfig
 from berth.planner.errors import problem
 from berth.planner.host import disk_gib
 from berth.planner.plan import PoolPlan
@@ -25,7 +25,12 @@ class Demand:
     @property
     def words(self) -> str:
         """Such as `chat 4 x 2 GPUs`."""
-        return f"{self.server} {self.replicas} x {self.gpus_per_replica} GPUs"
+        return f"{self.server} {self.replicas} x {gpus(self.gpus_per_replica)}"
+
+
+def gpus(count: int) -> str:
+    """A number of GPUs in words."""
+    return f"{count} GPU" if count == 1 else f"{count} GPUs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,12 +151,16 @@ def check_nodes(
         return
     words = ", ".join(each.words for each in demands if each.replicas)
     limit = "max_nodes" if isinstance(config, EksTier) else "nodes"
+    fix = f"raise {limit} to {needed} or lower the replicas"
+    block = config.capacity if isinstance(config, EksTier) else None
+    if isinstance(block, CapacityBlock) and needed > block.instance_count:
+        fix = f"lower the replicas or name a block of {needed} instances"
     problems.append(
         problem(
             f"berth:tiers.{tier.name}.{limit}",
-            f"{words} need {needed} nodes of {tier.gpus_per_node} GPUs, "
+            f"{words} need {needed} nodes of {gpus(tier.gpus_per_node)}, "
             f"but {limit} is {tier.max_nodes}",
-            f"raise {limit} to {needed} or lower the replicas",
+            fix,
         )
     )
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 SERVER_PORT = 8000
+SHUTDOWN_TIMEOUT_S = 60
+"""Time that running requests get to end; with vLLM's own 0 they are cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ def vllm_args(options: ServerOptions) -> tuple[str, ...]:
         *("--max-num-seqs", str(options.max_num_seqs)),
         *("--max-num-batched-tokens", str(options.max_num_batched_tokens)),
         *("--gpu-memory-utilization", f"{options.gpu_memory_utilization:g}"),
+        *("--shutdown-timeout", str(SHUTDOWN_TIMEOUT_S)),
     ]
     if options.quantization is not None:
         args += ["--quantization", options.quantization]

@@ -1,0 +1,214 @@
+"""Estimates against sums done by hand; the arithmetic stands beside each."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from berth.catalog.load import load_catalog
+from berth.costs.estimate import CostLine, Estimate
+from berth.costs.from_plan import estimate
+from tests.unit.planner.stacks import (
+    BLOCK,
+    EXISTING_CLUSTER,
+    a_70b,
+    an_8b,
+    an_existing_tier,
+    an_h100_tier,
+    an_l4_tier,
+    planned,
+)
+
+
+def estimated(**changes: Any) -> Estimate:
+    return estimate(planned(**changes), load_catalog())
+
+
+def the_line(found: Estimate, name: str, resource: str) -> CostLine:
+    (line,) = (each for each in found.lines if (each.name, each.resource) == (name, resource))
+    return line
+
+
+def per_month(usd_per_hour: Decimal) -> Decimal:
+    return (usd_per_hour * 730).quantize(Decimal("0.01"))
+
+
+def with_a_block(**changes: Any) -> dict[str, Any]:
+    return {
+        "tiers": {"h100": an_h100_tier(capacity=BLOCK | changes)},
+        "models": {"chat": a_70b(replicas=4)},
+    }
+
+
+def test_an_on_demand_p5_costs_40179_a_month() -> None:
+    """55.04 x 730 = 40,179.20."""
+    tier = an_h100_tier(capacity={"type": "ON_DEMAND"}, min_nodes=0)
+
+    line = the_line(
+        estimated(tiers={"h100": tier}, models={"chat": a_70b(replicas=4)}), "GPU nodes", "h100"
+    )
+
+    assert line.usd_per_unit == Decimal("55.04")
+    assert line.floor_usd_per_hour == 0
+    assert line.plan_usd_per_hour == Decimal("55.04")
+    assert line.ceiling_usd_per_hour == Decimal("110.08")
+    assert per_month(line.plan_usd_per_hour) == Decimal("40179.20")
+    assert line.price.date == date(2026, 7, 20)
+
+
+def test_a_block_is_paid_once_and_adds_nothing_to_any_hour() -> None:
+    """70 days x 24 h = 1680 h; 39.33 x 1680 x 2 = 132,148.80."""
+    found = estimated(**with_a_block())
+
+    (fee,) = found.one_off
+    assert fee.usd == Decimal("132148.80")
+    assert not fee.refundable
+    assert fee.price is not None
+    assert fee.price.date == date(2024, 12, 1)
+    assert (fee.starts_at, fee.ends_at) == (
+        datetime(2026, 11, 20, 11, 30, tzinfo=UTC),
+        datetime(2027, 1, 29, 11, 30, tzinfo=UTC),
+    )
+    line = the_line(found, "GPU nodes", "h100")
+    assert (line.floor_usd_per_hour, line.plan_usd_per_hour, line.ceiling_usd_per_hour) == (0, 0, 0)
+
+
+def test_the_owners_fee_wins() -> None:
+    (fee,) = estimated(**with_a_block(fee_usd=140_000)).one_off
+
+    assert fee.usd == Decimal("140000.00")
+    assert fee.price is None
+
+
+def test_a_block_without_a_reading_has_no_price() -> None:
+    tier = an_h100_tier(instance_type="p5en.48xlarge")
+
+    found = estimated(tiers={"h100": tier}, models={"chat": a_70b()})
+
+    assert found.one_off == []
+    assert found.at_least
+    assert [(each.resource, each.reason) for each in found.unpriced] == [
+        (
+            "h100",
+            "no Capacity Block price of p5en.48xlarge in us-east-1; known in no region; "
+            "berth:tiers.h100.capacity.fee_usd is not given",
+        )
+    ]
+
+
+def test_the_nodes_of_a_block_still_pay_for_their_disks() -> None:
+    """0.08 x 200 GB = 16.00 a month and node."""
+    line = the_line(estimated(**with_a_block()), "Root disks", "h100")
+
+    assert per_month(line.floor_usd_per_hour) == Decimal("16.00")
+    assert per_month(line.ceiling_usd_per_hour) == Decimal("32.00")
+
+
+def test_what_stands_around_a_small_cluster() -> None:
+    """Dev, two zones: one NAT gateway, two endpoints in each zone, one system node of 20 GB."""
+    found = estimated()
+
+    assert {
+        (line.name, line.resource): per_month(line.plan_usd_per_hour) for line in found.lines
+    } == {
+        ("GPU nodes", "l4"): Decimal("587.50"),  # 0.8048 x 730 = 587.504
+        ("Root disks", "l4"): Decimal("16.00"),  # 0.08 x 200
+        ("Control plane", "cluster"): Decimal("73.00"),  # 0.10 x 730
+        ("System nodes", "system"): Decimal("73.58"),  # 0.1008 x 730 = 73.584
+        ("Root disks", "system"): Decimal("1.60"),  # 0.08 x 20
+        ("NAT gateways", "network"): Decimal("32.85"),  # 0.045 x 730
+        ("Interface endpoints", "network"): Decimal("29.20"),  # 0.01 x 4 x 730
+    }
+
+
+def test_totals_are_the_sum_of_the_lines() -> None:
+    """587.504 + 16 + 73 + 73.584 + 1.6 + 32.85 + 29.2 = 813.738."""
+    found = estimated(tiers={"l4": an_l4_tier(min_nodes=0, max_nodes=3)})
+
+    assert found.plan.usd_per_month == Decimal("813.74")
+    # without the node: 813.738 - 587.504 - 16
+    assert found.floor.usd_per_month == Decimal("210.23")
+    # two nodes more: 813.738 + 2 x 603.504
+    assert found.ceiling.usd_per_month == Decimal("2020.75")
+    assert not found.at_least
+
+
+def test_prod_pays_for_a_gateway_in_each_zone() -> None:
+    """3 x 0.045 x 730 = 98.55; 2 endpoints x 3 zones x 0.01 x 730 = 43.80; 2 x 73.584."""
+    found = estimated(environment="prod")
+
+    month = {line.name: per_month(line.plan_usd_per_hour) for line in found.lines}
+    assert month["NAT gateways"] == Decimal("98.55")
+    assert month["Interface endpoints"] == Decimal("43.80")
+    assert month["System nodes"] == Decimal("147.17")
+
+
+def test_existing_nodes_cost_what_their_owner_says() -> None:
+    """1.85 x 8 GPUs x 2 nodes = 29.60 an hour, whatever runs there."""
+    found = estimated(
+        region=None,
+        cluster=EXISTING_CLUSTER,
+        tiers={"lab": an_existing_tier(usd_per_gpu_hour="1.85")},
+        models={"chat": an_8b(tier="lab")},
+    )
+
+    (line,) = found.lines
+    assert (line.unit, line.plan_quantity) == ("GPU-hour", 16)
+    assert {found.floor.usd_per_hour, found.plan.usd_per_hour, found.ceiling.usd_per_hour} == {
+        Decimal("29.60")
+    }
+    assert found.plan.usd_per_month == Decimal("21608.00")
+
+
+def test_existing_nodes_without_a_price_are_not_free() -> None:
+    found = estimated(
+        region=None,
+        cluster=EXISTING_CLUSTER,
+        tiers={"lab": an_existing_tier()},
+        models={"chat": an_8b(tier="lab")},
+    )
+
+    assert found.lines == []
+    assert found.at_least
+    assert [each.reason for each in found.unpriced] == [
+        "berth:tiers.lab.usd_per_gpu_hour is not given"
+    ]
+
+
+def test_another_region_is_priced_only_where_its_prices_are_known() -> None:
+    """us-west-2: the list price of the node and the NAT gateway are known, the rest is not."""
+    found = estimated(region="us-west-2")
+
+    assert {line.name for line in found.lines} == {"GPU nodes", "NAT gateways"}
+    assert found.at_least
+    assert [each.reason for each in found.unpriced] == [
+        "Root disks: no on-demand price of gp3 in us-west-2; known in us-east-1",
+        "Control plane: no on-demand price of eks-control-plane in us-west-2; known in us-east-1",
+        "System nodes: no on-demand price of m7i.large in us-west-2; known in us-east-1",
+        "Root disks: no on-demand price of gp3 in us-west-2; known in us-east-1",
+        "Interface endpoints: no on-demand price of interface-endpoint in us-west-2; "
+        "known in us-east-1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("as_of", "usd"),
+    [
+        pytest.param(date(2026, 7, 19), "98.32", id="day before the reading of the lower price"),
+        pytest.param(date(2026, 7, 20), "55.04", id="day of it"),
+    ],
+)
+def test_a_stack_is_priced_as_of_its_day(as_of: date, usd: str) -> None:
+    tier = an_h100_tier(capacity={"type": "ON_DEMAND"})
+
+    found = estimated(as_of=as_of, tiers={"h100": tier}, models={"chat": a_70b()})
+
+    assert the_line(found, "GPU nodes", "h100").usd_per_unit == Decimal(usd)
+
+
+def test_a_day_before_every_price_prices_nothing() -> None:
+    found = estimated(as_of=date(2020, 1, 1))
+
+    assert found.lines == []
+    assert len(found.unpriced) == 7
