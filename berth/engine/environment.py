@@ -15,7 +15,9 @@ def engine_environment(program: Program, *, offline: bool = False) -> dict[str, 
         offline: Whether nothing may be fetched. A CLI without a language host of its own fetches
             no plugin either way, because our host does not say which ones a program needs.
     """
-    path = os.pathsep.join([str(program.path.parent), os.environ.get("PATH", os.defpath)])
+    path = os.environ.get("PATH", os.defpath)
+    if program.origin != "path":
+        path = f"{program.path.parent}{os.pathsep}{path}"
     environment = {"PATH": path, "PULUMI_SKIP_UPDATE_CHECK": "true"}
     if offline or not program.language_host:
         environment["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"

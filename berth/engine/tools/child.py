@@ -42,28 +42,30 @@ def run_child(
     """Run a command in a process group of its own and wait for it.
 
     On a terminal the time and the newest line are shown and vanish afterwards; elsewhere one line
-    at the start and one at the end. Whatever ends the wait, Ctrl-C included, ends the group too.
+    at the start and one at the end. Whatever ends the wait ends the group too, Ctrl-C and SIGTERM
+    included.
     """
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        process_group=0,
-    )
-    lines: deque[str] = deque(maxlen=40)
-    reader = threading.Thread(target=_collect, args=(process, lines), daemon=True)
-    reader.start()
-    try:
-        with _progress(doing, lines) as show:
-            exit_code = _wait(process, show, limit_s)
-    finally:
-        stop_group(process)
-        reader.join(timeout=STOP_GRACE_S)
+    with _signals_noted() as noted:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            process_group=0,
+        )
+        lines: deque[str] = deque(maxlen=40)
+        reader = threading.Thread(target=_collect, args=(process, lines), daemon=True)
+        reader.start()
+        try:
+            with _progress(doing, lines) as show:
+                exit_code = _wait(process, show, noted, limit_s)
+        finally:
+            stop_group(process)
+            reader.join(timeout=STOP_GRACE_S)
     return Ended(exit_code, list(lines))
 
 
@@ -72,7 +74,7 @@ def stop_group(process: subprocess.Popen[str]) -> None:
     if process.poll() is not None:
         return
     os.killpg(process.pid, signal.SIGINT)
-    with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(STOP_GRACE_S)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -86,14 +88,42 @@ def _collect(process: subprocess.Popen[str], lines: deque[str]) -> None:
 
 
 def _wait(
-    process: subprocess.Popen[str], show: Callable[[], None], limit_s: float | None
+    process: subprocess.Popen[str],
+    show: Callable[[], None],
+    noted: list[int],
+    limit_s: float | None,
 ) -> int | None:
     give_up_at = None if limit_s is None else time.monotonic() + limit_s
     while give_up_at is None or time.monotonic() < give_up_at:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(0.2)
+            process.wait(0.2)
+        if signal.SIGINT in noted:
+            raise KeyboardInterrupt
+        if noted:
+            sys.exit(128 + noted[0])
+        if process.returncode is not None:
+            return process.returncode
         show()
     return None
+
+
+@contextlib.contextmanager
+def _signals_noted() -> Iterator[list[int]]:
+    """Note Ctrl-C and SIGTERM instead of acting on them.
+
+    Raised at any moment, they could strike between the start of a child and the care for its end.
+    """
+    noted: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield noted
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda got, _: noted.append(got)) for number in numbers]
+    try:
+        yield noted
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from berth.engine.tools.child import run_child, tell
+from berth.engine.tools.folders import put_in_place
 from berth.engine.tools.program import Program
 
 CONNECT_LIMIT_S = 10
@@ -53,7 +54,7 @@ def download(folder: Path, name: str, wanted: str) -> Program | None:
     try:
         ended = run_child(command, doing=f"downloading {name} {wanted}", limit_s=DOWNLOAD_LIMIT_S)
         if ended.exit_code == 0 and (partial / "bin" / name).is_file():
-            partial.rename(folder / wanted)
+            put_in_place(partial, folder / wanted)
             return downloaded(folder, name, wanted)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -37,8 +37,11 @@ def kept_or_made(name: str, recipe: Recipe) -> Program:
     program = kept(folder, name, recipe)
     if program is not None:
         return program
-    with only_one_run(folder, tell):
-        return kept(folder, name, recipe) or make(folder, name, recipe)
+    try:
+        with only_one_run(folder, tell):
+            return kept(folder, name, recipe) or make(folder, name, recipe)
+    except OSError as error:
+        raise unwritable(folder, error) from None
 
 
 def kept(folder: Path, name: str, recipe: Recipe) -> Program | None:

@@ -1,6 +1,7 @@
 """Where programs are kept."""
 
 import os
+import shutil
 from pathlib import Path
 
 import berth
@@ -49,6 +50,12 @@ def program_folder(name: str) -> Path:
     if not os.access(folder, os.W_OK):
         raise unwritable(folder, PermissionError(13, "permission denied"))
     return folder
+
+
+def put_in_place(partial: Path, target: Path) -> None:
+    """Move a finished folder to its place at once; what is left of an older one goes first."""
+    shutil.rmtree(target, ignore_errors=True)
+    partial.rename(target)
 
 
 def unwritable(folder: Path, error: OSError) -> ToolError:

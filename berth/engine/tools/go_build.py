@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from berth.engine.tools.child import run_child
+from berth.engine.tools.folders import put_in_place
 from berth.engine.tools.program import Program, Recipe, ToolError, is_at_least
 
 
@@ -45,7 +46,7 @@ def build(folder: Path, name: str, recipe: Recipe, module: Path) -> Program:
         )
         if ended.exit_code != 0:
             raise failed_build(name, module, ended.last_lines)
-        partial.rename(folder / recipe.version)
+        put_in_place(partial, folder / recipe.version)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     program = built(folder, name, recipe)

@@ -1,6 +1,6 @@
 """Small files around the programs: our language host beside a CLI without one, and `bin/`."""
 
-import os
+import secrets
 import shlex
 import sys
 from pathlib import Path
@@ -46,7 +46,7 @@ def write_executable(path: Path, text: str) -> None:
     """Write a script unless it is there already; never half of one."""
     if path.is_file() and path.read_text("utf-8") == text:
         return
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial = unused_name(path)
     partial.write_text(text, "utf-8")
     partial.chmod(0o755)
     partial.replace(path)
@@ -57,7 +57,11 @@ def link(path: Path, target: Path) -> None:
     if path.is_symlink() and path.readlink() == target:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.unlink(missing_ok=True)
+    partial = unused_name(path)
     partial.symlink_to(target)
     partial.replace(path)
+
+
+def unused_name(path: Path) -> Path:
+    """A name beside a path that no other run or thread uses."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")

@@ -78,6 +78,15 @@ def test_nothing_is_built_twice(checkout: Path, home: Path, fake_go: Path) -> No
     assert fake_go.read_text("utf-8") == "built\n"
 
 
+def test_a_program_that_was_removed_is_built_again(
+    checkout: Path, home: Path, fake_go: Path
+) -> None:
+    find_or_make("pulumi").path.unlink()
+
+    assert find_or_make("pulumi").path.is_file()
+    assert fake_go.read_text("utf-8") == "built\nbuilt\n"
+
+
 def test_two_runs_at_once_build_once(checkout: Path, home: Path, fake_go: Path) -> None:
     runs = [threading.Thread(target=find_or_make, args=("pulumi",)) for _ in range(3)]
     for run in runs:
@@ -184,8 +193,9 @@ def test_a_home_that_cannot_be_made_is_one_line(
     )
 
 
-def test_ctrl_c_leaves_no_child_and_no_half_written_program(
-    checkout: Path, home: Path, on_path: FakeProgram, tmp_path: Path
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_no_child_and_no_half_written_program(
+    checkout: Path, home: Path, on_path: FakeProgram, tmp_path: Path, number: signal.Signals
 ) -> None:
     go = tmp_path / "go-pid"
     on_path(
@@ -204,7 +214,7 @@ def test_ctrl_c_leaves_no_child_and_no_half_written_program(
         assert run.poll() is None
     go_pid = int(go.read_text("utf-8"))
 
-    run.send_signal(signal.SIGINT)
+    run.send_signal(number)
     run.wait(30)
 
     with pytest.raises(ProcessLookupError):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,15 @@ def test_plugins_are_fetched_only_for_pulumis_own_host_and_online(
     assert environment.get("PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION") == expected
     assert environment["PATH"].split(os.pathsep)[0] == str(tmp_path / "cli")
     assert environment["PULUMI_SKIP_UPDATE_CHECK"] == "true"
+
+
+def test_a_program_from_the_path_leaves_the_path_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = replace(a_pulumi(tmp_path / "cli", language_host=True), origin="path")
+    monkeypatch.setenv("PATH", "/project/.venv/bin:/usr/bin")
+
+    assert engine_environment(program)["PATH"] == "/project/.venv/bin:/usr/bin"
 
 
 def test_the_automation_command_starts_the_program_that_was_found(tmp_path: Path) -> None:
