@@ -17,6 +17,7 @@ from berth.planner.pools import (
     FilledNodes,
     check_disk,
     check_nodes,
+    gpu_words,
     pack,
     pool_plan,
     rollout,
@@ -147,8 +148,8 @@ def _place_server(
         problems.append(
             problem(
                 f"berth:tiers.{tier.name}.instance_type",
-                f"{name} needs {least_memory_gib(gpus)} GiB of host memory for {gpus} GPUs, and "
-                f"their share of one {tier.instance_type} is {share.memory_gib} GiB",
+                f"{name} needs {least_memory_gib(gpus)} GiB of host memory with {gpu_words(gpus)}, "
+                f"and one {tier.instance_type} has {share.memory_gib} GiB for it",
                 "name an instance type with more memory per GPU",
             )
         )

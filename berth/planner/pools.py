@@ -25,10 +25,10 @@ class Demand:
     @property
     def words(self) -> str:
         """Such as `chat 4 x 2 GPUs`."""
-        return f"{self.server} {self.replicas} x {gpus(self.gpus_per_replica)}"
+        return f"{self.server} {self.replicas} x {gpu_words(self.gpus_per_replica)}"
 
 
-def gpus(count: int) -> str:
+def gpu_words(count: int) -> str:
     """A number of GPUs in words."""
     return f"{count} GPU" if count == 1 else f"{count} GPUs"
 
@@ -158,7 +158,7 @@ def check_nodes(
     problems.append(
         problem(
             f"berth:tiers.{tier.name}.{limit}",
-            f"{words} need {needed} nodes of {gpus(tier.gpus_per_node)}, "
+            f"{words} need {needed} nodes of {gpu_words(tier.gpus_per_node)}, "
             f"but {limit} is {tier.max_nodes}",
             fix,
         )

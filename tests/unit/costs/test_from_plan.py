@@ -71,7 +71,9 @@ def test_a_block_is_paid_once_and_adds_nothing_to_any_hour() -> None:
         datetime(2027, 1, 29, 11, 30, tzinfo=UTC),
     )
     line = the_line(found, "GPU nodes", "h100")
-    assert (line.floor_usd_per_hour, line.plan_usd_per_hour, line.ceiling_usd_per_hour) == (0, 0, 0)
+    assert {line.floor_usd_per_hour, line.plan_usd_per_hour, line.ceiling_usd_per_hour} == {
+        Decimal(0)
+    }
 
 
 def test_the_owners_fee_wins() -> None:
@@ -154,7 +156,7 @@ def test_existing_nodes_cost_what_their_owner_says() -> None:
     )
 
     (line,) = found.lines
-    assert (line.unit, line.plan_quantity) == ("GPU-hour", 16)
+    assert (line.unit, line.plan_quantity) == ("GPU-hour", Decimal(16))
     assert {found.floor.usd_per_hour, found.plan.usd_per_hour, found.ceiling.usd_per_hour} == {
         Decimal("29.60")
     }

@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Any
 
-from berth.catalog.load import load_catalog
+from berth.catalog.load import Catalog, load_catalog
 from berth.config.stack import StackConfig
 from berth.planner.account import Account
 from berth.planner.errors import PlanError
@@ -67,17 +67,17 @@ def a_stack(**changes: Any) -> StackConfig:
     return StackConfig.model_validate(stack | changes)
 
 
-def planned(**changes: Any) -> Plan:
-    """The plan of `a_stack(**changes)`."""
+def planned(catalog: Catalog | None = None, /, **changes: Any) -> Plan:
+    """The plan of `a_stack(**changes)`, by the shipped catalog if no other is given."""
     config = a_stack(**changes)
-    catalog = load_catalog()
+    catalog = catalog or load_catalog()
     return make_plan(config, catalog, Account.assumed(config.region, catalog))
 
 
-def refusal(**changes: Any) -> tuple[str, ...]:
+def refusal(catalog: Catalog | None = None, /, **changes: Any) -> tuple[str, ...]:
     """The lines with which `a_stack(**changes)` is refused; none where it is planned."""
     try:
-        planned(**changes)
+        planned(catalog, **changes)
     except PlanError as error:
         return error.lines
     return ()

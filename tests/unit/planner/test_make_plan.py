@@ -15,6 +15,7 @@ from tests.unit.planner.stacks import (
     an_h100_tier,
     an_l4_tier,
     planned,
+    refusal,
 )
 
 H100_PROD = {
@@ -149,6 +150,27 @@ def test_widest_format_comes_before_fewest_gpus() -> None:
     ).servers["chat"]
 
     assert (server.quantization, server.tensor_parallel_size) == ("none", 2)
+
+
+def test_without_a_link_between_gpus_the_search_ends_at_two() -> None:
+    """A request of 128k tokens needs 16 GiB of cache: two L4 have it beside 15 GiB of weights."""
+    tiers = {"l4": an_l4_tier(instance_type="g6.12xlarge")}
+
+    server = planned(tiers=tiers, models={"chat": an_8b(max_model_len=131_072)}).servers["chat"]
+    too_large = refusal(tiers=tiers, models={"chat": a_70b(tier="l4", max_model_len=1024)})
+
+    assert (server.quantization, server.tensor_parallel_size) == ("none", 2)
+    assert [" fp8 on 2 x L4, " in line for line in too_large] == [True]
+
+
+def test_a_stack_may_ask_for_more_than_the_search_would() -> None:
+    """70B in FP8 is 17 GiB on each of four L4."""
+    server = planned(
+        tiers={"l4": an_l4_tier(instance_type="g6.12xlarge")},
+        models={"chat": a_70b(tier="l4", max_model_len=1024, tensor_parallel_size=4)},
+    ).servers["chat"]
+
+    assert server.gpus_per_replica == 4
 
 
 def test_mi300x_runs_the_image_for_amd() -> None:

@@ -4,15 +4,36 @@ from collections.abc import Sequence
 
 import pytest
 
-from berth.planner.pools import Demand, node_count, pack, rollout
+from berth.catalog.gpu import load_gpus
+from berth.catalog.instance import load_instances
+from berth.config.stack import EksTier
+from berth.planner.pools import Demand, check_disk, node_count, pack, rollout
+from berth.planner.tiers import Tier
+from tests.unit.planner.stacks import an_l4_tier
 
 
-def a_demand(replicas: int, gpus_per_replica: int, server: str = "chat") -> Demand:
+def a_demand(
+    replicas: int, gpus_per_replica: int, server: str = "chat", model_cache_gib: int = 100
+) -> Demand:
     return Demand(
         server=server,
         gpus_per_replica=gpus_per_replica,
         replicas=replicas,
-        model_cache_gib=100,
+        model_cache_gib=model_cache_gib,
+    )
+
+
+def a_tier_without_local_disks() -> Tier:
+    instance = load_instances()["g6.12xlarge"].model_copy(update={"local_nvme_gb": 0})
+    return Tier(
+        name="l4",
+        gpu_key="L4",
+        gpu=load_gpus()["L4"],
+        gpus_per_node=4,
+        instance_type="g6.12xlarge",
+        instance=instance,
+        min_nodes=0,
+        max_nodes=2,
     )
 
 
@@ -85,3 +106,30 @@ def test_free_gpus_on_two_nodes_do_not_add_up() -> None:
     assert [group.free_gpus for group in spread] == [2]
     assert rollout(four, spread) == "one_by_one"
     assert rollout(two, spread) == "surge"
+
+
+@pytest.mark.parametrize(
+    ("model_cache_gib", "lines"),
+    [
+        pytest.param(37, [], id="4 x 37 = 148 of 200 - 50"),
+        pytest.param(
+            38,
+            [
+                "berth:tiers.l4.instance_type: the servers of one g6.12xlarge download 152 GiB of "
+                "weights, two revisions each, and its disks have 150 GiB for them; name an "
+                "instance type with larger local disks"
+            ],
+            id="4 x 38 = 152",
+        ),
+    ],
+)
+def test_the_weights_of_all_replicas_of_a_node_fit_on_its_disk(
+    model_cache_gib: int, lines: list[str]
+) -> None:
+    tier = a_tier_without_local_disks()
+    config = EksTier.model_validate(an_l4_tier(root_disk_gib=200))
+    problems: list[str] = []
+
+    check_disk(tier, config, pack([a_demand(5, 1, "chat", model_cache_gib)], 4, 0), problems)
+
+    assert problems == lines

@@ -1,10 +1,12 @@
 """What a stack is refused for, word for word, all of it at once."""
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 import pytest
 
+from berth.catalog.load import load_catalog
 from tests.unit.planner.stacks import (
     BLOCK,
     EXISTING_CLUSTER,
@@ -212,6 +214,31 @@ def test_a_checkpoint_in_fp8_is_not_served_in_16_bit() -> None:
         f"berth:models.chat.quantization: none is asked for, but the weights of {name} are fp8; "
         "leave it out, or name a repository in that format",
     )
+
+
+@pytest.mark.parametrize(
+    ("memory_gib", "lines"),
+    [
+        pytest.param(15, (), id="11.9 GiB for the server"),
+        pytest.param(
+            14,
+            (
+                "berth:tiers.l4.instance_type: chat needs 11 GiB of host memory with 1 GPU, and "
+                "one g6.xlarge has 10 GiB for it; name an instance type with more memory per GPU",
+            ),
+            id="10.9 GiB",
+        ),
+    ],
+)
+def test_a_host_without_memory_for_the_server_is_refused(
+    memory_gib: int, lines: tuple[str, ...]
+) -> None:
+    """15 GiB: 15360 x 0.925 - 893 - 100 - 1024 = 12191 MiB; 14 GiB: 11243 MiB, below 11 GiB."""
+    catalog = load_catalog()
+    small = catalog.instances["g6.xlarge"].model_copy(update={"memory_gib": memory_gib})
+    catalog = replace(catalog, instances={**catalog.instances, "g6.xlarge": small})
+
+    assert refusal(catalog) == lines
 
 
 def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
