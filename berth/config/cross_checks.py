@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from berth.config.nearest import did_you_mean
 from berth.config.problems import Path, Problem, plain
-from berth.config.values import MOST_NETWORKS, AvailabilityZone, Moment, Region
+from berth.config.values import MOST_NETWORKS, AvailabilityZone, Moment, Name, Region
 
 MOST_NAMES = 10
 """Of tiers listed in a message."""
@@ -103,6 +103,8 @@ def _place(path: Path, tier: Mapping[str, Any], cluster: Mapping[str, Any]) -> I
 
 def _models(values: Mapping[str, object]) -> Iterator[Problem]:
     tiers = [name for name, _ in _tiers(values)]
+    if not all(_is(Name, name) for name in tiers):
+        return  # a name will change, and with it what the models should say
     for name, model in _mapping(values.get("models")).items():
         tier = _mapping(model).get("tier")
         if isinstance(tier, str) and tiers and tier not in tiers:

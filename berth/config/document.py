@@ -1,5 +1,7 @@
 """A stack file as plain values, and where in the file each of them stands."""
 
+import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,12 +13,22 @@ DEEPEST_NESTING: Final = 40
 MOST_LINES: Final = 100
 """Problems shown at once."""
 
+_SECRET_WORDS = re.compile(r"secret|passw|credential|api_?key|token(?!s)")
+_TYPO: Final = 0.8
+"""Likeness of two words that differ in one letter of six."""
+
 
 class Secret:
     """Stands for a `secure:` value, which is never read and never shown."""
 
 
 SECRET: Final = Secret()
+
+
+def names_a_secret(key: str) -> bool:
+    """Whether what stands below the key should not reach a log: `hf_token`, `secrue`."""
+    likely = difflib.SequenceMatcher(None, key[:20].lower(), "secure").ratio() >= _TYPO
+    return likely or _SECRET_WORDS.search(key.lower()) is not None
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from berth.config.document import Document, Secret
+from berth.config.document import Document, Secret, names_a_secret
 from berth.config.nearest import did_you_mean, nearest
 from berth.config.problems import Path, Problem, plain
 from berth.config.shape import Place, choice_of, homes_of, keys_of, name_place, place_of
@@ -85,11 +85,15 @@ class Rewriter:
     ) -> tuple[str, str]:
         shown, words = self._shown(place.path, value), place.words
         if value is None:
-            return "has no value", f"give {words}, such as {place.example}"
+            example = f", such as {place.example}" if not place.literals else ""
+            return "has no value", f"give {words}{example}"
         if place.literals:
             return self._not_one_of(place.path, value, place.literals)
         if kind == "too_short":
             return "is empty", f"give {words}, such as {place.example}"
+        if kind == "too_long" and isinstance(value, list):
+            most = limits["max_length"]
+            return f"has {len(value)} values, more than {most}", f"remove {len(value) - most}"
         bound = _out_of_bounds(kind, limits)
         if bound:
             return f"{shown} {bound[0]}", bound[1]
@@ -119,7 +123,7 @@ class Rewriter:
 
     def _shown(self, path: Path, value: object) -> str:
         """A value in few characters, scalars as they stand in the file."""
-        if isinstance(value, Secret):
+        if isinstance(value, Secret) or (path and names_a_secret(str(path[-1]))):
             return "a secret"
         if isinstance(value, Mapping):
             return f"a mapping of {_counted(len(value), 'key')}"
@@ -144,19 +148,17 @@ def _out_of_bounds(kind: str, limits: Mapping[str, Any]) -> tuple[str, str] | No
     """What is wrong and what to change, for a value of the right kind outside its bounds."""
     match kind:
         case "greater_than_equal":
-            return f"is below {limits['ge']}", f"give {limits['ge']} or more"
+            return f"is below {limits['ge']:.0f}", f"give {limits['ge']:.0f} or more"
         case "greater_than":
-            return f"is not above {limits['gt']}", f"give more than {limits['gt']}"
+            return f"is not above {limits['gt']:.0f}", f"give more than {limits['gt']:.0f}"
         case "less_than_equal":
-            return f"is above {limits['le']}", f"give {limits['le']} or less"
+            return f"is above {limits['le']:.0f}", f"give {limits['le']:.0f} or less"
         case "decimal_max_places":
             places = limits["decimal_places"]
             return f"has more than {places} decimal places", f"round it to {places}"
         case "string_too_long":
             most = limits["max_length"]
             return f"is longer than {most} characters", "shorten it"
-        case "too_long":
-            return f"are more than {limits['max_length']}", "remove some"
         case "timezone_aware":
             return "has no time zone", "append Z for UTC, or an offset such as +01:00"
     return None

@@ -62,7 +62,8 @@ def _tidied(schema: Any) -> Any:
     tidy = {
         key: _tidied(part)
         for key, part in schema.items()
-        if not (key == "title" and isinstance(part, str)) and not (key == "default" and not part)
+        if not (key == "title" and isinstance(part, str))
+        and not (key == "default" and part is None)
     }
     if "patternProperties" in tidy:
         tidy.pop("propertyNames", None)
