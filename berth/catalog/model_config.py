@@ -1,22 +1,17 @@
 """A model from its Hugging Face `config.json`: any architecture that is known, nothing guessed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from berth.catalog.architectures import dense
+from berth.catalog.architectures import ARCHITECTURES
 from berth.catalog.architectures.parts import Body
+from berth.catalog.architectures.vision import TOWERS
 from berth.catalog.config_values import ConfigValues, ModelConfigError
 from berth.catalog.entry import Source
 from berth.catalog.model_shape import Layer, Model, Tensor, stored_bytes
 from berth.catalog.quantization import Quantization, read_quantization
 
-ARCHITECTURES: Mapping[str, Callable[[ConfigValues], Body]] = {
-    "LlamaForCausalLM": dense.build,
-    "MistralForCausalLM": dense.build,
-    "Qwen2ForCausalLM": dense.build,
-    "Qwen3ForCausalLM": dense.build,
-}
 DTYPES: Mapping[str, Literal["bf16", "fp16", "fp32"]] = {
     "bfloat16": "bf16",
     "float16": "fp16",
@@ -38,7 +33,12 @@ def model_from_config(config: Mapping[str, Any], name: str, source: Source | Non
     build = ARCHITECTURES.get(architecture)
     if build is None:
         raise ModelConfigError([*errors, _unknown_architecture(root, text, architecture)])
-    body = build(root)
+    body = build(text)
+    if text is not root and root.has("tie_word_embeddings"):
+        body = replace(body, tied=root.flag("tie_word_embeddings"))
+    tower = TOWERS[architecture](root, text) if architecture in TOWERS else None
+    if tower is not None:
+        body = replace(body, towers=(tower,))
     quantization = read_quantization(root, text)
     if errors:
         raise ModelConfigError(errors)
@@ -63,8 +63,7 @@ def _assemble(
     dtype = DTYPES.get(written, "bf16")
     layers = _with_formats(body.layers, quantization, 0)
     mtp = _with_formats(body.mtp_layers, quantization, len(body.layers))
-    rows = body.embedding_rows or body.vocabulary
-    embedding = Tensor("embed_tokens", rows, body.hidden_size, "vocab", linear=False)
+    embedding = Tensor("embed_tokens", body.vocabulary, body.hidden_size, "vocab", linear=False)
     head = None if body.tied else Tensor("lm_head", body.vocabulary, body.hidden_size, "vocab")
     if head is not None:
         named = text.section("quantization_config").has("quantized_layers") or root.section(

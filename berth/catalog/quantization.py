@@ -66,10 +66,7 @@ def only_linear(
 def _fp8(values: ConfigValues, text: ConfigValues) -> Quantization:
     if values.has("quant_algo"):
         return _modelopt(values, text)
-    chosen = FP8_TENSOR
-    if block := values.integers("weight_block_size", low=1):
-        chosen = WeightFormat("fp8", 8, block[0], block[-1], 32)
-    dense = only_linear("fp8", chosen, _ignored(values))
+    dense = only_linear("fp8", _fp8_format(values), _ignored(values))
     if text.text("expert_dtype") != "fp4":
         return dense
 
@@ -77,6 +74,11 @@ def _fp8(values: ConfigValues, text: ConfigValues) -> Quantization:
         return MXFP4 if tensor.split in EXPERTS else dense.format_of(module, tensor)
 
     return Quantization("fp8", format_of)
+
+
+def _fp8_format(values: ConfigValues) -> WeightFormat:
+    block = values.integers("weight_block_size", low=1)
+    return WeightFormat("fp8", 8, block[0], block[-1], 32) if block else FP8_TENSOR
 
 
 def _fbgemm(values: ConfigValues, _text: ConfigValues) -> Quantization:
@@ -172,8 +174,11 @@ def _modelopt(values: ConfigValues, _text: ConfigValues) -> Quantization:
         for algorithm, modules in by_algorithm.items()
     ]
 
-    def format_of(module: str, _tensor: Tensor) -> WeightFormat:
-        return next((chosen for names, chosen in named if module in names), BITS16)
+    rest = _fp8_format(values) if values.text("quant_method") == "fp8" else BITS16
+
+    def format_of(module: str, tensor: Tensor) -> WeightFormat:
+        otherwise = rest if tensor.linear else BITS16
+        return next((chosen for names, chosen in named if module in names), otherwise)
 
     return Quantization("nvfp4", format_of, kv_fp8)
 

@@ -1,0 +1,283 @@
+"""Vision towers: the encoder in front of a language model, with what joins them."""
+
+from collections.abc import Callable, Mapping
+
+from berth.catalog.architectures.parts import kept
+from berth.catalog.config_values import ConfigValues
+from berth.catalog.model_shape import Split, Tensor, Tower
+
+QWEN_LARGEST_TOKENS = 16_384
+"""Largest image that the Qwen processors let through: 65,536 patches."""
+
+
+class _Parts:
+    """Collects the weights and vectors of one tower."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Tensor] = []
+        self.vectors = 0
+
+    def add(
+        self,
+        module: str,
+        rows: int,
+        columns: int,
+        split: Split = "none",
+        copies: int = 1,
+        *,
+        bias: bool = True,
+    ) -> None:
+        """One weight, `copies` times, with its bias."""
+        self.tensors.append(kept(module, rows, columns, split, copies))
+        self.vectors += rows * copies if bias else 0
+
+    def encoder(
+        self, layers: int, size: int, inner: int, *, bias: bool, gated: bool, norm_values: int
+    ) -> None:
+        """Attention and feed-forward part of every layer."""
+        self.add("qkv", 3 * size, size, "column", layers, bias=bias)
+        self.add("proj", size, size, "row", layers, bias=bias)
+        self.add("fc1", (2 if gated else 1) * inner, size, "column", layers, bias=bias)
+        self.add("fc2", size, inner, "row", layers, bias=bias)
+        self.vectors += layers * norm_values
+
+
+def qwen3_vl(root: ConfigValues, text: ConfigValues) -> Tower | None:
+    """Qwen3-VL and Qwen3.5: layer norms, a learned grid, mergers after several layers."""
+    values = root.section("vision_config")
+    if not values.data:
+        return None
+    size = values.integer("hidden_size")
+    inner = values.integer("intermediate_size")
+    layers = values.integer("depth", high=1000)
+    patch_values = _patch_values(values)
+    merge = values.integer("spatial_merge_size", default=2, high=16)
+    parts = _Parts()
+    parts.add("patch_embed", size, patch_values)
+    parts.add("pos_embed", values.integer("num_position_embeddings"), size, bias=False)
+    parts.encoder(layers, size, inner, bias=True, gated=False, norm_values=4 * size)
+    wide = size * merge**2
+    output = values.integer("out_hidden_size")
+    mergers = 1 + len(values.integers("deepstack_visual_indexes"))
+    parts.add("merger.fc1", wide, wide, "column", mergers)
+    parts.add("merger.fc2", output, wide, "row", mergers)
+    parts.vectors += 2 * size + (mergers - 1) * 2 * wide
+    return Tower(
+        tuple(parts.tensors),
+        parts.vectors,
+        size,
+        inner,
+        patch_values,
+        merge**2,
+        QWEN_LARGEST_TOKENS,
+    )
+
+
+def qwen2_vl(root: ConfigValues, text: ConfigValues) -> Tower | None:
+    """Qwen2-VL and Qwen2.5-VL."""
+    values = root.section("vision_config")
+    if not values.data:
+        return None
+    newer = values.has("intermediate_size")
+    size = values.integer("hidden_size" if newer else "embed_dim", default=1280)
+    output = values.integer("out_hidden_size" if newer else "hidden_size")
+    inner = values.integer("intermediate_size", default=4 * size)
+    layers = values.integer("depth", default=32, high=1000)
+    patch_values = _patch_values(values)
+    merge = values.integer("spatial_merge_size", default=2, high=16)
+    parts = _Parts()
+    parts.add("patch_embed", size, patch_values, bias=False)
+    norm_values = 2 * size if newer else 4 * size
+    parts.encoder(layers, size, inner, bias=True, gated=newer, norm_values=norm_values)
+    wide = size * merge**2
+    parts.add("merger.mlp.0", wide, wide, "column")
+    parts.add("merger.mlp.2", output, wide, "row")
+    parts.vectors += size if newer else 2 * size
+    return Tower(
+        tuple(parts.tensors),
+        parts.vectors,
+        size,
+        inner,
+        patch_values,
+        merge**2,
+        QWEN_LARGEST_TOKENS,
+    )
+
+
+def gemma4(root: ConfigValues, text: ConfigValues) -> Tower | None:
+    """Gemma 4: head norms, gated feed-forward, tables of positions for both directions."""
+    values = root.section("vision_config")
+    if not values.data:
+        return None
+    size = values.integer("hidden_size")
+    inner = values.integer("intermediate_size")
+    layers = values.integer("num_hidden_layers", high=1000)
+    heads = values.integer("num_attention_heads", high=4096)
+    head_size = values.integer("head_dim", default=size // heads, high=8192)
+    patch = values.integer("patch_size", high=256)
+    pool = values.integer("pooling_kernel_size", default=3, high=16)
+    parts = _Parts()
+    parts.add("patch_embedder.input_proj", size, 3 * patch**2, bias=False)
+    positions = values.integer("position_embedding_size", default=10_240)
+    parts.add("patch_embedder.positions", 2 * positions, size, bias=False)
+    parts.encoder(layers, size, inner, bias=False, gated=True, norm_values=4 * size + 2 * head_size)
+    parts.add("embed_vision", text.integer("hidden_size"), size, bias=False)
+    tokens = root.integer("vision_soft_tokens_per_image", default=280)
+    return Tower(
+        tuple(parts.tensors),
+        parts.vectors,
+        size,
+        inner,
+        3 * patch**2,
+        pool**2,
+        tokens,
+        split_by_tensor_parallel=False,
+    )
+
+
+def gemma3(root: ConfigValues, text: ConfigValues) -> Tower | None:
+    """Gemma 3: SigLIP of 896 x 896 pixels, pooled to 256 tokens."""
+    values = root.section("vision_config")
+    if not values.data:
+        return None
+    tower = _siglip(values)
+    tokens = root.integer("mm_tokens_per_image", default=256)
+    patches = (
+        values.integer("image_size", default=896) // values.integer("patch_size", default=14)
+    ) ** 2
+    size = values.integer("hidden_size")
+    tower.add("mm_input_projection", size, text.integer("hidden_size"), bias=False)
+    tower.vectors += size
+    return Tower(
+        tuple(tower.tensors),
+        tower.vectors,
+        size,
+        values.integer("intermediate_size"),
+        3 * values.integer("patch_size", default=14, high=256) ** 2,
+        max(1, patches // tokens),
+        tokens,
+    )
+
+
+def pixtral(root: ConfigValues, text: ConfigValues) -> Tower | None:
+    """Mistral 3: Pixtral, merged two by two."""
+    values = root.section("vision_config")
+    if not values.data:
+        return None
+    size = values.integer("hidden_size", default=1024)
+    inner = values.integer("intermediate_size", default=4096)
+    layers = values.integer("num_hidden_layers", default=24, high=1000)
+    patch = values.integer("patch_size", default=14, high=256)
+    merge = root.integer("spatial_merge_size", default=2, high=16)
+    hidden_size = text.integer("hidden_size")
+    parts = _Parts()
+    parts.add("patch_conv", size, 3 * patch**2, bias=False)
+    parts.encoder(layers, size, inner, bias=False, gated=True, norm_values=2 * size)
+    parts.add("patch_merger", size, size * merge**2, bias=False)
+    parts.add("projector.linear_1", hidden_size, size, "column", bias=False)
+    parts.add("projector.linear_2", hidden_size, hidden_size, "row", bias=False)
+    parts.vectors += 2 * size
+    side = values.integer("image_size", default=1540) // (patch * merge)
+    return Tower(
+        tuple(parts.tensors), parts.vectors, size, inner, 3 * patch**2, merge**2, max(1, side) ** 2
+    )
+
+
+def llama4(root: ConfigValues, text: ConfigValues) -> Tower | None:
+    """Llama 4: tiles of 336 pixels, an adapter and a projection."""
+    values = root.section("vision_config")
+    if not values.data:
+        return None
+    size = values.integer("hidden_size")
+    inner = values.integer("intermediate_size")
+    layers = values.integer("num_hidden_layers", high=1000)
+    patch = values.integer("patch_size", default=14, high=256)
+    image = values.integer("image_size", default=336)
+    adapter = values.integer("projector_output_dim", default=4096)
+    parts = _Parts()
+    parts.add("patch_embedding", size, 3 * patch**2, bias=False)
+    parts.add("positional_embedding", (image // patch) ** 2 + 1, size, bias=False)
+    parts.encoder(layers, size, inner, bias=True, gated=False, norm_values=4 * size)
+    parts.add("adapter.fc1", values.integer("projector_input_dim", default=4096), inner, bias=False)
+    parts.add("adapter.fc2", adapter, adapter, bias=False)
+    vision_output = values.integer("vision_output_dim", default=4096)
+    parts.add("projector", text.integer("hidden_size"), vision_output, bias=False)
+    parts.vectors += 5 * size
+    tiles = 17  # sixteen and the whole picture, the processor's limit
+    return Tower(
+        tuple(parts.tensors),
+        parts.vectors,
+        size,
+        inner,
+        3 * patch**2,
+        4,
+        tiles * (image // patch) ** 2 // 4,
+    )
+
+
+def moonvit(root: ConfigValues, text: ConfigValues) -> Tower | None:
+    """Kimi K2.5 and later: MoonViT, merged two by two."""
+    values = root.section("vision_config")
+    if not values.data:
+        return None
+    size = values.integer("vt_hidden_size", "hidden_size")
+    inner = values.integer("vt_intermediate_size", "intermediate_size")
+    layers = values.integer("vt_num_hidden_layers", "num_hidden_layers", high=1000)
+    width = values.integer("qkv_hidden_size", default=size)
+    patch = values.integer("patch_size", default=14, high=256)
+    bias = values.flag("attn_bias", default=True)
+    plain = values.flag("linear_bias", default=True)
+    rows = values.integer("init_pos_emb_height", default=64)
+    columns = values.integer("init_pos_emb_width", default=64)
+    parts = _Parts()
+    parts.add(
+        "patch_embed", size, 3 * patch**2, bias=values.flag("patch_embed_proj_bias", default=True)
+    )
+    parts.add("pos_emb", rows * columns, size, bias=False)
+    parts.add("qkv", 3 * width, size, "column", layers, bias=bias)
+    parts.add("proj", size, width, "row", layers, bias=bias)
+    parts.add("fc1", inner, size, "column", layers, bias=plain)
+    parts.add("fc2", size, inner, "row", layers, bias=plain)
+    parts.vectors += layers * 4 * size + 4 * size
+    wide = 4 * size
+    parts.add("projector.1", wide, wide)
+    parts.add("projector.2", text.integer("hidden_size"), wide)
+    return Tower(tuple(parts.tensors), parts.vectors, size, inner, 3 * patch**2, 4, 4096)
+
+
+def _siglip(values: ConfigValues) -> _Parts:
+    size = values.integer("hidden_size")
+    layers = values.integer("num_hidden_layers", high=1000)
+    patch = values.integer("patch_size", default=14, high=256)
+    image = values.integer("image_size", default=896)
+    parts = _Parts()
+    parts.add("patch_embedding", size, 3 * patch**2)
+    parts.add("position_embedding", (image // patch) ** 2, size, bias=False)
+    inner = values.integer("intermediate_size")
+    parts.encoder(layers, size, inner, bias=True, gated=False, norm_values=4 * size)
+    parts.vectors += 2 * size
+    return parts
+
+
+def _patch_values(values: ConfigValues) -> int:
+    channels = values.integer("in_channels", "in_chans", default=3, high=64)
+    frames = values.integer("temporal_patch_size", default=2, high=64)
+    return channels * frames * values.integer("patch_size", default=14, high=256) ** 2
+
+
+TowerBuilder = Callable[[ConfigValues, ConfigValues], Tower | None]
+TOWERS: Mapping[str, TowerBuilder] = {
+    "Gemma3ForConditionalGeneration": gemma3,
+    "Gemma4ForConditionalGeneration": gemma4,
+    "KimiK25ForConditionalGeneration": moonvit,
+    "KimiK3ForConditionalGeneration": moonvit,
+    "Llama4ForConditionalGeneration": llama4,
+    "Mistral3ForConditionalGeneration": pixtral,
+    "Qwen2VLForConditionalGeneration": qwen2_vl,
+    "Qwen2_5_VLForConditionalGeneration": qwen2_vl,
+    "Qwen3VLForConditionalGeneration": qwen3_vl,
+    "Qwen3VLMoeForConditionalGeneration": qwen3_vl,
+    "Qwen3_5ForConditionalGeneration": qwen3_vl,
+    "Qwen3_5MoeForConditionalGeneration": qwen3_vl,
+}
+"""Towers by class name."""
