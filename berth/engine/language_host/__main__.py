@@ -1,5 +1,6 @@
 """Started by the engine as `pulumi-language-python ENGINE_ADDRESS`."""
 
+import os
 import signal
 import sys
 
@@ -8,4 +9,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from berth.engine.language_host.server import main  # noqa: E402
 
-sys.exit(main())
+exit_code = main()
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(exit_code)  # a thread that still reads from an escaped process must not keep this one

@@ -138,7 +138,7 @@ def _progress(doing: str, lines: deque[str]) -> Iterator[Callable[[], None]]:
     with console.status(doing) as status:
 
         def show() -> None:
-            newest = lines[-1][:60] if lines else ""
-            status.update(f"{doing}, {time.monotonic() - started_s:.0f} s: {escape(newest)}")
+            newest = f": {escape(lines[-1][:60])}" if lines else ""
+            status.update(f"{doing}, {time.monotonic() - started_s:.0f} s{newest}")
 
         yield show

@@ -59,7 +59,7 @@ def build_arguments(recipe: Recipe, output: Path) -> list[str]:
     """What `go` is given; the same for everybody, so that its build cache serves every checkout."""
     tags = ["-tags", recipe.tags] if recipe.tags else []
     ldflags = recipe.ldflags.format(version=recipe.version)
-    fixed = ["build", "-v", "-trimpath", "-buildvcs=false"]
+    fixed = ["build", "-v", "-mod=readonly", "-trimpath", "-buildvcs=false"]
     return [*fixed, *tags, "-ldflags", ldflags, "-o", str(output), recipe.package]
 
 
