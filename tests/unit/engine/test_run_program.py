@@ -9,9 +9,9 @@ import pytest
 from berth.engine.run_program import without_frames_above
 
 
-def shown(entry: Path) -> list[str]:
-    """The lines of a traceback, without file names and markers."""
-    with pytest.raises(Exception, match="") as caught:
+def shown(entry: Path, error: type[Exception]) -> list[str]:
+    """The lines of a program's traceback, without the markers below the code."""
+    with pytest.raises(error) as caught:
         runpy.run_path(str(entry), run_name="__main__")
     lines = "".join(traceback.format_exception(without_frames_above(caught.value, entry)))
     return [line.strip() for line in lines.splitlines() if "^" not in line and "~" not in line]
@@ -21,7 +21,7 @@ def test_frames_begin_in_the_program(tmp_path: Path) -> None:
     entry = tmp_path / "__main__.py"
     entry.write_text("def f():\n    return 1 / 0\nf()\n", "utf-8")
 
-    assert shown(entry) == [
+    assert shown(entry, ZeroDivisionError) == [
         "Traceback (most recent call last):",
         f'File "{entry}", line 3, in <module>',
         "f()",
@@ -35,7 +35,7 @@ def test_a_syntax_error_shows_its_line_and_nothing_of_ours(tmp_path: Path) -> No
     entry = tmp_path / "__main__.py"
     entry.write_text("x = 1\nimport ;\n", "utf-8")
 
-    assert shown(entry) == [
+    assert shown(entry, SyntaxError) == [
         f'File "{entry}", line 2',
         "import ;",
         "SyntaxError: invalid syntax",
