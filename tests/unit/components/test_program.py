@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from pulumi.runtime.mocks import MockCallArgs
+from pulumi.runtime.settings import get_root_resource
+from pulumi.runtime.stack import Stack
 
 from tests.unit.components.engine import RecordingEngine, declare
 
@@ -90,6 +92,21 @@ def test_the_summary_names_servers_tiers_cost_and_what_to_do(
         "cost",
         "Secret inference/hf-token",
     ]
+
+
+def test_others_read_endpoints_plan_and_cost(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    Run(monkeypatch, caplog)
+
+    root = get_root_resource()
+    assert isinstance(root, Stack)
+    assert root.outputs["endpoints"] == {"chat": "http://chat.inference.svc:8000/v1"}
+    assert root.outputs["plan"]["pools"] == {
+        "l4": {"min_nodes": 0, "planned_nodes": 1, "max_nodes": 2}
+    }
+    assert set(root.outputs["cost"]["total"]) == {"floor", "plan", "ceiling"}
+    assert "kubeconfig" in root.outputs
 
 
 def test_the_token_of_the_stack_becomes_a_secret_and_is_never_said(
