@@ -1,12 +1,13 @@
 """An estimate from a plan: every line at the fewest, the planned and the most nodes."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
 from berth.catalog.load import Catalog
 from berth.catalog.price import Price, PurchaseOption, UnknownPriceError
-from berth.config.stack import CapacityBlock, NewCluster
+from berth.config.stack import CapacityBlock, NewCluster, OnDemandCapacity
 from berth.costs.estimate import (
     HOURS_PER_MONTH,
     CostLine,
@@ -15,9 +16,26 @@ from berth.costs.estimate import (
     PriceSource,
     Unpriced,
 )
-from berth.planner.plan import Plan, PoolPlan
+from berth.planner.plan import NetworkPlan, Plan, PoolPlan, SystemPool
 
 Found = CostLine | OneOff | Unpriced
+Quantities = tuple[int, int, int]
+"""At floor, plan and ceiling."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bought:
+    """Something that has an on-demand price."""
+
+    item: str
+    """As the price book calls it."""
+    name: str
+    detail: str
+    resource: str
+    unit: str
+    quantities: Quantities
+    tier: str | None = None
+    hours_per_unit: Decimal = Decimal(1)
 
 
 def estimate(plan: Plan, catalog: Catalog) -> Estimate:
@@ -28,8 +46,12 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
     """
     found: list[Found] = []
     for pool in plan.pools.values():
-        found.extend(_pool(pool, plan, catalog))
-    found.extend(_around(plan, catalog))
+        if pool.capacity is None:
+            found.append(_owned_nodes(pool, plan))
+        if isinstance(pool.capacity, CapacityBlock):
+            found.extend(_block_nodes(pool, pool.capacity, plan, catalog))
+        found.extend(_priced(bought, plan, catalog) for bought in _pool(pool))
+    found.extend(_priced(bought, plan, catalog) for bought in _around(plan))
     return Estimate(
         lines=[each for each in found if isinstance(each, CostLine)],
         one_off=[each for each in found if isinstance(each, OneOff)],
@@ -37,87 +59,116 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
     )
 
 
-def _pool(pool: PoolPlan, plan: Plan, catalog: Catalog) -> Iterator[Found]:
-    match pool.capacity:
-        case None:
-            yield _owned_nodes(pool, plan)
-        case CapacityBlock() as block:
-            yield from _block_nodes(pool, block, plan, catalog)
-        case _:
-            yield _line(
-                catalog,
-                plan,
-                item=pool.instance_type or "",
-                name="GPU nodes",
-                detail=f"{pool.instance_type}, on demand",
-                resource=pool.tier,
-                unit="node-hour",
-                quantities=_nodes(pool),
-                tier=pool.tier,
-            )
-    if pool.root_disk_gib is not None:
-        gib = pool.root_disk_gib
-        yield _disks(catalog, plan, pool.tier, gib, _nodes(pool), tier=pool.tier)
-
-
-def _around(plan: Plan, catalog: Catalog) -> Iterator[Found]:
-    """What a new cluster costs besides its GPU nodes; nothing for a cluster that exists."""
+def _around(plan: Plan) -> Iterator[_Bought]:
+    """What a new cluster takes besides its pools; nothing for a cluster that exists."""
     if isinstance(plan.cluster, NewCluster):
-        yield _line(
-            catalog,
-            plan,
+        version = plan.cluster.kubernetes_version
+        yield _Bought(
             item="eks-control-plane",
             name="Control plane",
-            detail=f"EKS, Kubernetes {plan.cluster.kubernetes_version}, standard support",
+            detail=f"EKS, Kubernetes {version}, standard support",
             resource="cluster",
             unit="cluster-hour",
             quantities=(1, 1, 1),
         )
     if plan.system_pool is not None:
-        system = plan.system_pool
-        nodes = (system.nodes,) * 3
-        yield _line(
-            catalog,
-            plan,
-            item=system.instance_type,
-            name="System nodes",
-            detail=f"{system.instance_type}, on demand",
-            resource="system",
+        yield from _system_nodes(plan.system_pool)
+    if plan.network is not None:
+        yield from _network(plan.network)
+
+
+def _pool(pool: PoolPlan) -> Iterator[_Bought]:
+    """Nodes at list price, and the disks of every node that the stack makes."""
+    nodes = (pool.min_nodes, pool.planned_nodes, pool.max_nodes)
+    if isinstance(pool.capacity, OnDemandCapacity) and pool.instance_type is not None:
+        yield _Bought(
+            item=pool.instance_type,
+            name="GPU nodes",
+            detail=f"{pool.instance_type}, on demand",
+            resource=pool.tier,
+            tier=pool.tier,
             unit="node-hour",
             quantities=nodes,
         )
-        yield _disks(catalog, plan, "system", system.root_disk_gib, nodes)
-    if plan.network is not None:
-        network = plan.network
-        yield _line(
-            catalog,
-            plan,
-            item="nat-gateway",
-            name="NAT gateways",
-            detail="without traffic",
-            resource="network",
-            unit="gateway-hour",
-            quantities=(network.nat_gateways,) * 3,
-        )
-        endpoints, zones = len(network.interface_endpoints), len(network.zones)
-        yield _line(
-            catalog,
-            plan,
-            item="interface-endpoint",
-            name="Interface endpoints",
-            detail=f"{', '.join(network.interface_endpoints)} in {zones} zones, without traffic",
-            resource="network",
-            unit="endpoint-hour",
-            quantities=(endpoints * zones,) * 3,
-        )
+    if pool.root_disk_gib is not None:
+        yield _disks(pool.tier, pool.root_disk_gib, nodes, tier=pool.tier)
 
 
-def _owned_nodes(pool: PoolPlan, plan: Plan) -> Found:
+def _system_nodes(system: SystemPool) -> Iterator[_Bought]:
+    nodes = (system.nodes, system.nodes, system.nodes)
+    yield _Bought(
+        item=system.instance_type,
+        name="System nodes",
+        detail=f"{system.instance_type}, on demand",
+        resource="system",
+        unit="node-hour",
+        quantities=nodes,
+    )
+    yield _disks("system", system.root_disk_gib, nodes)
+
+
+def _disks(resource: str, gib: int, nodes: Quantities, tier: str | None = None) -> _Bought:
+    floor, planned, ceiling = nodes
+    return _Bought(
+        item="gp3",
+        name="Root disks",
+        detail=f"gp3, {gib} GiB per node",
+        resource=resource,
+        tier=tier,
+        unit="GB-month",
+        hours_per_unit=HOURS_PER_MONTH,
+        quantities=(gib * floor, gib * planned, gib * ceiling),
+    )
+
+
+def _network(network: NetworkPlan) -> Iterator[_Bought]:
+    gateways = network.nat_gateways
+    yield _Bought(
+        item="nat-gateway",
+        name="NAT gateways",
+        detail="without traffic",
+        resource="network",
+        unit="gateway-hour",
+        quantities=(gateways, gateways, gateways),
+    )
+    names, zones = network.interface_endpoints, len(network.zones)
+    endpoints = len(names) * zones
+    yield _Bought(
+        item="interface-endpoint",
+        name="Interface endpoints",
+        detail=f"{', '.join(names)} in {zones} zones, without traffic",
+        resource="network",
+        unit="endpoint-hour",
+        quantities=(endpoints, endpoints, endpoints),
+    )
+
+
+def _priced(bought: _Bought, plan: Plan, catalog: Catalog) -> CostLine | Unpriced:
+    price = _price(catalog, plan, bought.item, "on_demand")
+    if isinstance(price, UnknownPriceError):
+        return Unpriced(resource=bought.resource, reason=f"{bought.name}: {price}")
+    floor, planned, ceiling = (Decimal(quantity) for quantity in bought.quantities)
+    return CostLine(
+        name=bought.name,
+        detail=bought.detail,
+        resource=bought.resource,
+        tier=bought.tier,
+        unit=bought.unit,
+        usd_per_unit=price.usd,
+        hours_per_unit=bought.hours_per_unit,
+        floor_quantity=floor,
+        plan_quantity=planned,
+        ceiling_quantity=ceiling,
+        price=_source(price),
+    )
+
+
+def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
+    """Nodes of somebody else, at the price that the stack states."""
     usd = plan.usd_per_gpu_hour.get(pool.tier)
     if usd is None:
         key = f"berth:tiers.{pool.tier}.usd_per_gpu_hour"
         return Unpriced(resource=pool.tier, reason=f"{key} is not given")
-    floor, planned, ceiling = (Decimal(nodes * pool.gpus_per_node) for nodes in _nodes(pool))
     return CostLine(
         name="GPU nodes",
         detail=f"{pool.gpu}, existing nodes of {pool.gpus_per_node} GPUs",
@@ -125,9 +176,9 @@ def _owned_nodes(pool: PoolPlan, plan: Plan) -> Found:
         tier=pool.tier,
         unit="GPU-hour",
         usd_per_unit=usd,
-        floor_quantity=floor,
-        plan_quantity=planned,
-        ceiling_quantity=ceiling,
+        floor_quantity=Decimal(pool.min_nodes * pool.gpus_per_node),
+        plan_quantity=Decimal(pool.planned_nodes * pool.gpus_per_node),
+        ceiling_quantity=Decimal(pool.max_nodes * pool.gpus_per_node),
         price=PriceSource(source="the stack's own usd_per_gpu_hour", date=plan.as_of),
     )
 
@@ -173,60 +224,6 @@ def _block_nodes(
     )
 
 
-def _disks(
-    catalog: Catalog,
-    plan: Plan,
-    resource: str,
-    gib: int,
-    nodes: tuple[int, int, int],
-    tier: str | None = None,
-) -> Found:
-    return _line(
-        catalog,
-        plan,
-        item="gp3",
-        name="Root disks",
-        detail=f"gp3, {gib} GiB per node",
-        resource=resource,
-        unit="GB-month",
-        quantities=(gib * nodes[0], gib * nodes[1], gib * nodes[2]),
-        tier=tier,
-        hours_per_unit=HOURS_PER_MONTH,
-    )
-
-
-def _line(
-    catalog: Catalog,
-    plan: Plan,
-    *,
-    item: str,
-    name: str,
-    detail: str,
-    resource: str,
-    unit: str,
-    quantities: tuple[int, int, int],
-    tier: str | None = None,
-    hours_per_unit: Decimal = Decimal(1),
-) -> Found:
-    price = _price(catalog, plan, item, "on_demand")
-    if isinstance(price, UnknownPriceError):
-        return Unpriced(resource=resource, reason=f"{name}: {price}")
-    floor, planned, ceiling = (Decimal(quantity) for quantity in quantities)
-    return CostLine(
-        name=name,
-        detail=detail,
-        resource=resource,
-        tier=tier,
-        unit=unit,
-        usd_per_unit=price.usd,
-        hours_per_unit=hours_per_unit,
-        floor_quantity=floor,
-        plan_quantity=planned,
-        ceiling_quantity=ceiling,
-        price=_source(price),
-    )
-
-
 def _price(
     catalog: Catalog, plan: Plan, item: str, option: PurchaseOption
 ) -> Price | UnknownPriceError:
@@ -239,7 +236,3 @@ def _price(
 def _source(price: Price) -> PriceSource:
     where = price.source.cite or str(price.source.url)
     return PriceSource(source=where, date=price.from_date)
-
-
-def _nodes(pool: PoolPlan) -> tuple[int, int, int]:
-    return pool.min_nodes, pool.planned_nodes, pool.max_nodes

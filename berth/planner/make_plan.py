@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from berth.catalog.load import Catalog
 from berth.catalog.model import find_model
@@ -83,11 +84,7 @@ def make_plan(config: StackConfig, catalog: Catalog, account: Account) -> Plan:
             server.name: _server_plan(server, catalog, filled[server.tier.name])
             for server in servers
         },
-        usd_per_gpu_hour={
-            name: tier.usd_per_gpu_hour
-            for name, tier in config.tiers.items()
-            if isinstance(tier, ExistingTier) and tier.usd_per_gpu_hour is not None
-        },
+        usd_per_gpu_hour=_own_prices(config),
         budget=config.budget,
     )
 
@@ -142,6 +139,23 @@ def _place_server(
     placement = place(name, wanted, model, tier, version, problems)
     if placement is None:
         return None
+    needs = _host_needs(name, model.weights_bytes, tier, placement, problems)
+    if needs is None:
+        return None
+    return _Server(
+        name=name,
+        config=wanted,
+        weights_bytes=model.weights_bytes,
+        tier=tier,
+        placement=placement,
+        needs=needs,
+    )
+
+
+def _host_needs(
+    name: str, weights_bytes: int, tier: Tier, placement: Placement, problems: list[str]
+) -> HostNeeds | None:
+    """What each replica takes of its host; None with a line in `problems` if that is too much."""
     gpus = placement.tensor_parallel_size
     share = node_share(tier.instance, gpus) if tier.instance else None
     if share is not None and share.memory_gib < least_memory_gib(gpus):
@@ -154,14 +168,7 @@ def _place_server(
             )
         )
         return None
-    return _Server(
-        name=name,
-        config=wanted,
-        weights_bytes=model.weights_bytes,
-        tier=tier,
-        placement=placement,
-        needs=host_needs(model.weights_bytes, gpus, share),
-    )
+    return host_needs(weights_bytes, gpus, share)
 
 
 def _demands(servers: Sequence[_Server], tier: str) -> list[Demand]:
@@ -179,6 +186,14 @@ def _fill_tier(
     return filled
 
 
+def _own_prices(config: StackConfig) -> Mapping[str, Decimal]:
+    return {
+        name: tier.usd_per_gpu_hour
+        for name, tier in config.tiers.items()
+        if isinstance(tier, ExistingTier) and tier.usd_per_gpu_hour is not None
+    }
+
+
 def _gpu_software(pools: Mapping[str, PoolPlan], catalog: Catalog) -> GpuSoftware | None:
     if not any(pool.source == "eks" and pool.gpu_vendor == "nvidia" for pool in pools.values()):
         return None
@@ -189,16 +204,6 @@ def _server_plan(server: _Server, catalog: Catalog, filled: Sequence[FilledNodes
     tier, placement, needs = server.tier, server.placement, server.needs
     verdict, gpus = placement.verdict, placement.tensor_parallel_size
     engine = catalog.software.vllm[tier.gpu.vendor]
-    options = ServerOptions(
-        model=server.config.model,
-        tensor_parallel_size=gpus,
-        max_model_len=verdict.max_model_len,
-        max_num_seqs=verdict.max_num_seqs,
-        max_num_batched_tokens=verdict.max_num_batched_tokens,
-        gpu_memory_utilization=placement.gpu_memory_utilization,
-        quantization=placement.quantization if placement.converts_weights else None,
-        kv_cache_dtype=server.config.kv_cache_dtype,
-    )
     return ServerPlan(
         name=server.name,
         model=server.config.model,
@@ -215,7 +220,7 @@ def _server_plan(server: _Server, catalog: Catalog, filled: Sequence[FilledNodes
         fits=verdict.fits,
         reasons=verdict.reasons,
         memory=verdict.memory,
-        vllm_args=vllm_args(options),
+        vllm_args=vllm_args(_options(server)),
         vllm_version=engine.version,
         image=engine.image,
         gpu_resource=tier.gpu.resource,
@@ -228,4 +233,18 @@ def _server_plan(server: _Server, catalog: Catalog, filled: Sequence[FilledNodes
         model_cache_gib=needs.model_cache_gib,
         startup_budget_s=needs.startup_budget_s,
         rollout=rollout(server.demand, filled),
+    )
+
+
+def _options(server: _Server) -> ServerOptions:
+    placement, verdict = server.placement, server.placement.verdict
+    return ServerOptions(
+        model=server.config.model,
+        tensor_parallel_size=placement.tensor_parallel_size,
+        max_model_len=verdict.max_model_len,
+        max_num_seqs=verdict.max_num_seqs,
+        max_num_batched_tokens=verdict.max_num_batched_tokens,
+        gpu_memory_utilization=placement.gpu_memory_utilization,
+        quantization=placement.quantization if placement.converts_weights else None,
+        kv_cache_dtype=server.config.kv_cache_dtype,
     )

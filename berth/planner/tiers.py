@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
 
 from berth.catalog.gpu import Gpu, find_gpu
@@ -191,20 +191,24 @@ def _check_block(
                 f"the zones are {', '.join(zones)}",
             )
         )
+    _check_block_times(f"{key}.capacity.ends_at", block, config.as_of, problems)
+
+
+def _check_block_times(key: str, block: CapacityBlock, as_of: date, problems: list[str]) -> None:
     ends = moment_words(block.ends_at)
     if block.ends_at <= block.starts_at:
         problems.append(
             problem(
-                f"{key}.capacity.ends_at",
+                key,
                 f"{ends} is not after starts_at {moment_words(block.starts_at)}",
                 "give the block's own start and end",
             )
         )
-    elif block.ends_at < datetime.combine(config.as_of, time(), tzinfo=UTC):
+    elif block.ends_at < datetime.combine(as_of, time(), tzinfo=UTC):
         problems.append(
             problem(
-                f"{key}.capacity.ends_at",
-                f"the block ended at {ends}, before berth:as_of {config.as_of}",
+                key,
+                f"the block ended at {ends}, before berth:as_of {as_of}",
                 "name a block that has not ended",
             )
         )

@@ -178,6 +178,20 @@ def test_existing_nodes_without_a_price_are_not_free() -> None:
     ]
 
 
+def test_the_lines_of_a_tier_stand_together_in_the_order_of_the_stack() -> None:
+    found = estimated(
+        tiers={"l4": an_l4_tier(), "h100": an_h100_tier()},
+        models={"chat": an_8b(), "big": a_70b()},
+    )
+
+    assert [(line.resource, line.name) for line in found.lines[:4]] == [
+        ("l4", "GPU nodes"),
+        ("l4", "Root disks"),
+        ("h100", "GPU nodes"),
+        ("h100", "Root disks"),
+    ]
+
+
 def test_another_region_is_priced_only_where_its_prices_are_known() -> None:
     """us-west-2: the list price of the node and the NAT gateway are known, the rest is not."""
     found = estimated(region="us-west-2")
