@@ -13,7 +13,7 @@ DEEPEST_NESTING: Final = 40
 MOST_LINES: Final = 100
 """Problems shown at once."""
 
-_SECRET_WORDS = re.compile(r"secret|passw|credential|api_?key|token(?!s)")
+_SECRET_WORDS: Final = ("secure", "secret", "token", "password", "credential", "apikey")
 _TYPO: Final = 0.8
 """Likeness of two words that differ in one letter of six."""
 
@@ -27,8 +27,12 @@ SECRET: Final = Secret()
 
 def names_a_secret(key: str) -> bool:
     """Whether what stands below the key should not reach a log: `hf_token`, `secrue`."""
-    likely = difflib.SequenceMatcher(None, key[:20].lower(), "secure").ratio() >= _TYPO
-    return likely or _SECRET_WORDS.search(key.lower()) is not None
+    words = [word for word in re.split(r"[^a-z]+", key[:40].lower()) if word != "tokens"]
+    return any(
+        difflib.SequenceMatcher(None, word, secret).ratio() >= _TYPO
+        for word in words
+        for secret in _SECRET_WORDS
+    )
 
 
 @dataclass(slots=True)

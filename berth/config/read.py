@@ -12,7 +12,7 @@ from berth.config.document import DEEPEST_NESTING, SECRET, Document, document_of
 from berth.config.nearest import did_you_mean, nearest
 from berth.config.problems import ConfigError, Path, Problem, dotted, one_line, plain
 from berth.config.rewrite import Rewriter
-from berth.config.stack import StackConfig
+from berth.config.stack import HF_TOKEN_KEY, StackConfig
 from berth.config.yaml_file import read_yaml_file
 
 _PREFIX = "berth:"
@@ -21,6 +21,12 @@ _GO_TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?) ([+-]\d{2})(\d{2}) (?:[A-Z]+|[+-]\d+)"
 )
 """How Pulumi hands on a time that stands in the file without quotes."""
+
+_SHOWN_TOKEN = Problem(
+    ("config", HF_TOKEN_KEY),
+    "a token in plain text, which everybody with the file can use",
+    f"replace it, and set the new one with `pulumi config set --secret {HF_TOKEN_KEY}`",
+)
 
 
 def read_stack_file(path: FilePath, today: date) -> StackConfig:
@@ -92,7 +98,7 @@ def _stack_files(folder: FilePath) -> list[FilePath]:
 def _stack(document: Document, today: date) -> StackConfig:
     values, problems = _settings(document)
     stack: StackConfig | None = None
-    rewriter = Rewriter(StackConfig, document, _in_file)
+    rewriter = Rewriter(StackConfig, document, _in_file, also_at_the_top=(HF_TOKEN_KEY,))
     try:
         stack = StackConfig.model_validate({"as_of": today} | values)
     except ValidationError as error:
@@ -121,6 +127,8 @@ def _settings(document: Document) -> tuple[dict[str, object], list[Problem]]:
         wrong = _wrong_key(key)
         if wrong is not None:
             problems.append(wrong)
+        elif key == HF_TOKEN_KEY:
+            problems += [] if value is SECRET else [_SHOWN_TOKEN]
         elif key == _REGION:
             values["region"] = value
         elif key.startswith(_PREFIX):
@@ -164,7 +172,8 @@ def _secrets(document: Document, unknown_keys: Collection[Path]) -> list[Problem
     for path in document.secrets:
         key = str(path[1]) if len(path) > 1 and path[0] == "config" else ""
         below_unknown = any(path[: len(above)] == above for above in unknown_keys)
-        if (key == _REGION or key.startswith(_PREFIX)) and not below_unknown:
+        is_ours = key == _REGION or (key.startswith(_PREFIX) and path[1:] != (HF_TOKEN_KEY,))
+        if is_ours and not below_unknown:
             what = "is a secret, and Berth reads plain values only"
             problems.append(Problem(path, what, "write the value itself, without secure"))
     return problems

@@ -17,10 +17,17 @@ InFile = Callable[[Path], Path]
 class Rewriter:
     """Turns the errors of one validation into problems with their place in the file."""
 
-    def __init__(self, model: type[BaseModel], document: Document, in_file: InFile) -> None:
+    def __init__(
+        self,
+        model: type[BaseModel],
+        document: Document,
+        in_file: InFile,
+        also_at_the_top: Sequence[str] = (),
+    ) -> None:
         self._model = model
         self._document = document
         self._in_file = in_file
+        self._also_at_the_top = also_at_the_top
         self.unknown_keys: list[Path] = []
         """Paths in the file of the keys that the vocabulary does not have."""
 
@@ -56,6 +63,7 @@ class Rewriter:
         what = f"unknown key, value {self._shown(place.path, value)}"
         elsewhere = next((each for each in place.siblings if key in keys_of(each)), None)
         valid = [self._name(place.path[:-1], each) for each in keys_of(beside)]
+        valid += self._also_at_the_top if len(place.path) == 1 else ()
         name, homes = self._name(place.path[:-1], key), homes_of(key, beside)
         if elsewhere is not None:
             return self._at(place.path, what, _where_else(elsewhere))

@@ -3,11 +3,18 @@
 import json
 from typing import Any, Final
 
-from berth.config.stack import StackConfig
+from berth.config.stack import HF_TOKEN_KEY, StackConfig
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _OF_OTHER_PROJECTS: Final = r"^(?!berth:)[^:]+:.+$"
 """Keys of the configuration that Berth leaves alone."""
+_SECRET_TOKEN: Final = {
+    "description": "Hugging Face token of gated models, set with `pulumi config set --secret`.",
+    "type": "object",
+    "properties": {"secure": {"type": "string"}},
+    "required": ["secure"],
+    "additionalProperties": False,
+}
 _OF_PULUMI: Final = {
     "encryptionsalt": "Written by Pulumi: the salt of a stack whose secrets have a passphrase.",
     "encryptedkey": "Written by Pulumi: the key of a stack whose secrets are held by a cloud.",
@@ -22,7 +29,10 @@ def stack_schema() -> dict[str, Any]:
     config = {
         "description": stack["description"],
         "type": "object",
-        "properties": {_key(name): value for name, value in stack["properties"].items()},
+        "properties": {
+            **{_key(name): value for name, value in stack["properties"].items()},
+            HF_TOKEN_KEY: _SECRET_TOKEN,
+        },
         "patternProperties": {_OF_OTHER_PROJECTS: {}},
         "required": required,
         "additionalProperties": False,

@@ -28,6 +28,9 @@ from berth.config.values import (
 )
 from berth.config.wanted import Wanted
 
+HF_TOKEN_KEY = "berth:hf_token"  # noqa: S105  (the name of a setting)
+"""The one secret setting: a Hugging Face token. No part of `StackConfig`, so no plan shows it."""
+
 
 class _Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

@@ -138,6 +138,14 @@ def test_a_decrypted_secret_is_never_shown() -> None:
     ]
 
 
+def test_the_token_of_gated_models_may_be_among_the_values() -> None:
+    values = values_of_a_block() | {"berth:hf_token": "hf_AAABAHidden"}
+
+    stack = parse_stack(values, "stack h100-prod", TODAY, secret_keys={"berth:hf_token"})
+
+    assert stack.environment == "prod"
+
+
 def test_nesting_without_end_is_refused() -> None:
     deep: list[Any] = []
     for _ in range(500):

@@ -89,6 +89,12 @@ def test_what_pulumi_and_other_projects_write_is_left_alone(tmp_path: Path, on_d
     assert read(tmp_path, more) == read(tmp_path, on_demand)
 
 
+def test_the_token_of_gated_models_is_no_part_of_the_stack(tmp_path: Path, on_demand: str) -> None:
+    with_token = on_demand.replace("config:\n", "config:\n  berth:hf_token: {secure: AAAB}\n")
+
+    assert read(tmp_path, with_token) == read(tmp_path, on_demand)
+
+
 def test_anchors_and_merges_are_read_as_pulumi_reads_them(tmp_path: Path, on_demand: str) -> None:
     merged = on_demand.replace("    l4:\n", "    l4: &small\n").replace(
         "  berth:models:", "    more:\n      <<: *small\n      max_nodes: 3\n  berth:models:"

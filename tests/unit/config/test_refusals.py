@@ -489,6 +489,21 @@ CASES = [
     ),
     pytest.param(
         "on-demand",
+        "berth:environment: dev",
+        "berth:environment: dev\n  berth:hf_token: hf_AAABAHidden",
+        "a.yaml:4: berth:hf_token: a token in plain text, which everybody with the file can use; "
+        "replace it, and set the new one with `pulumi config set --secret berth:hf_token`",
+        id="token-in-plain-text",
+    ),
+    pytest.param(
+        "on-demand",
+        "berth:environment: dev",
+        "berth:environment: dev\n  berth:hf_tokn: hf_AAABAHidden",
+        "a.yaml:4: berth:hf_tokn: unknown key, value a secret; did you mean berth:hf_token",
+        id="misspelt-token",
+    ),
+    pytest.param(
+        "on-demand",
         "instance_type: g6.xlarge",
         "instance_type: {secrue: AAABAHidden}",
         "a.yaml:10: berth:tiers.l4.instance_type: a mapping of 1 key is not an instance type; "

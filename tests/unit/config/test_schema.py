@@ -58,6 +58,7 @@ def test_shipped_stacks_follow_it(path: Path) -> None:
         pytest.param("type: ON_DEMAND", "type: SPOT", id="capacity"),
         pytest.param('"1.35"', "1.35", id="version-as-a-number"),
         pytest.param("config:\n", "confg:\n", id="config-misspelt"),
+        pytest.param("config:\n", "config:\n  berth:hf_token: hf_A\n", id="token-in-plain-text"),
     ],
 )
 def test_what_the_reader_refuses_is_marked_in_the_editor(
@@ -68,8 +69,11 @@ def test_what_the_reader_refuses_is_marked_in_the_editor(
     assert errors_in(on_demand.replace(old, new)) != []
 
 
-def test_keys_of_other_projects_are_left_open(on_demand: str) -> None:
-    text = on_demand.replace("config:\n", "encryptionsalt: v1\nconfig:\n  kubernetes:context: 5\n")
+def test_secrets_and_keys_of_other_projects_are_left_open(on_demand: str) -> None:
+    text = on_demand.replace(
+        "config:\n",
+        "encryptionsalt: v1\nconfig:\n  kubernetes:context: 5\n  berth:hf_token: {secure: A}\n",
+    )
 
     assert errors_in(text) == []
 
