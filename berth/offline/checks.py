@@ -9,8 +9,6 @@ from berth.offline.changes import Path, path_text
 from berth.offline.shapes import Kind, ListOf, MapOf, ObjectOf, Scalar
 from berth.offline.values import SIGNATURE_KEY, is_unknown
 
-_CLOSE_ENOUGH = 0.6
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -25,9 +23,9 @@ class Problem:
         return str(self.path[0]) if self.path else ""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str], *, close_enough: float = 0.6) -> str:
     """`; did you mean X`, or nothing if no known name is close."""
-    match = difflib.get_close_matches(name, list(known), n=1, cutoff=_CLOSE_ENOUGH)
+    match = difflib.get_close_matches(name, list(known), n=1, cutoff=close_enough)
     return f"; did you mean {match[0]}" if match else ""
 
 

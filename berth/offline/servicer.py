@@ -194,7 +194,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         """Refuse a component."""
         context.abort(
             grpc.StatusCode.UNIMPLEMENTED,
-            f"{request.type} {request.name}: {self._package.components}",
+            self._package.components,
         )
 
     def Call(self, request: Any, context: Any) -> Any:

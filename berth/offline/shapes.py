@@ -4,6 +4,7 @@ import importlib
 import inspect
 import json
 import threading
+import warnings
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -124,7 +125,9 @@ def _shape(module_name: str, token: str) -> ResourceShape | None:
     place = _tokens(module_name).get(token)
     if place is None:
         return None
-    with _READING:
+    with _READING, warnings.catch_warnings():
+        # importing an SDK module says which of its other types are deprecated
+        warnings.simplefilter("ignore", DeprecationWarning)
         return _read_shape(token, place)
 
 

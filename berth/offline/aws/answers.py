@@ -24,7 +24,7 @@ def answer(asked: Asked) -> Properties:
     """
     function = ANSWERS.get(asked.token)
     if function is None:
-        hint = nearest(asked.token, ANSWERS)
+        hint = nearest(asked.token, ANSWERS, close_enough=0.9)
         raise UnsupportedError(
             f"{asked.token}: no answer offline{hint}; write its function in {FUNCTIONS_FILE}"
         )
