@@ -53,8 +53,8 @@ def read_yaml_file(path: FilePath, file: str) -> Document:
     except (ValueError, OverflowError) as error:
         if isinstance(error, ConfigError):
             raise
-        what = "an escape in double quotes names no character"
-        raise ConfigError([f"{file}: {what}; write the character itself"]) from None
+        what = "an escape in double quotes, or a line that starts with %, that means nothing"
+        raise ConfigError([f"{file}: {what}; write the character, or remove the line"]) from None
     return document
 
 

@@ -64,8 +64,15 @@ DEEP = "nested more than 40 levels deep; a stack needs 6; remove the extra level
         ),
         pytest.param(
             'config:\n  aws:region: "\\Uffffffff"\n',
-            "a.yaml: an escape in double quotes names no character; write the character itself",
+            "a.yaml: an escape in double quotes, or a line that starts with %, that means nothing; "
+            "write the character, or remove the line",
             id="escape-beyond-all-characters",
+        ),
+        pytest.param(
+            f"%YAML {'9' * 5000}.1\n---\nconfig: {{}}\n",
+            "a.yaml: an escape in double quotes, or a line that starts with %, that means nothing; "
+            "write the character, or remove the line",
+            id="version-without-end",
         ),
         pytest.param(
             'config:\n  aws:region: "\\ud800"\n',
