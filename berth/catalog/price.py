@@ -14,7 +14,15 @@ from pydantic import Field, TypeAdapter, model_validator
 from berth.catalog.entry import Entry, Source
 
 PurchaseOption = Literal["on_demand", "capacity_block"]
-Unit = Literal["instance-hour", "cluster-hour", "gateway-hour", "endpoint-hour", "GB-month"]
+Unit = Literal[
+    "GB-month",
+    "address-hour",
+    "cluster-hour",
+    "endpoint-hour",
+    "gateway-hour",
+    "instance-hour",
+    "key-month",
+]
 
 
 class UnknownPriceError(LookupError):

@@ -71,6 +71,15 @@ def _around(plan: Plan) -> Iterator[_Bought]:
             unit="cluster-hour",
             quantities=(1, 1, 1),
         )
+        yield _Bought(
+            item="kms-key",
+            name="KMS key",
+            detail="secrets of the cluster, without requests",
+            resource="cluster",
+            unit="key-month",
+            hours_per_unit=HOURS_PER_MONTH,
+            quantities=(1, 1, 1),
+        )
     if plan.system_pool is not None:
         yield from _system_nodes(plan.system_pool)
     if plan.network is not None:
@@ -129,6 +138,14 @@ def _network(network: NetworkPlan) -> Iterator[_Bought]:
         detail="without traffic",
         resource="network",
         unit="gateway-hour",
+        quantities=(gateways, gateways, gateways),
+    )
+    yield _Bought(
+        item="public-ipv4",
+        name="Public IPv4 addresses",
+        detail="of the NAT gateways",
+        resource="network",
+        unit="address-hour",
         quantities=(gateways, gateways, gateways),
     )
     names, zones = network.interface_endpoints, len(network.zones)

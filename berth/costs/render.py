@@ -28,9 +28,8 @@ def estimate_lines(estimate: Estimate) -> list[str]:
 
 
 def _row(line: CostLine) -> tuple[str, ...]:
-    where = f"{line.tier}: " if line.tier else ""
     return (
-        f"{where}{line.name}, {line.detail}",
+        f"{line.resource}: {line.name}, {line.detail}",
         _hourly(line.floor_usd_per_hour),
         _hourly(line.plan_usd_per_hour),
         _hourly(line.ceiling_usd_per_hour),

@@ -43,6 +43,8 @@ def a_history(*prices: str) -> PriceHistory:
         pytest.param("nat-gateway", "on_demand", "0.045", id="nat"),
         pytest.param("interface-endpoint", "on_demand", "0.01", id="7.30 in 730 hours"),
         pytest.param("gp3", "on_demand", "0.08", id="gp3 per GB-month"),
+        pytest.param("kms-key", "on_demand", "1.00", id="key per month"),
+        pytest.param("public-ipv4", "on_demand", "0.005", id="address"),
     ],
 )
 def test_prices_in_us_east_1_are_the_list_prices(
@@ -121,7 +123,10 @@ def test_an_item_stands_once_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("region", load_prices().regions)
 def test_every_price_file_parses_and_is_about_known_things(region: str) -> None:
-    services = {"eks-control-plane", "gp3", "interface-endpoint", "nat-gateway"}
+    services = {
+        *("eks-control-plane", "gp3", "interface-endpoint", "kms-key", "nat-gateway"),
+        "public-ipv4",
+    }
 
     items = {item for item, _ in load_prices().histories(region)}
 

@@ -117,31 +117,34 @@ def test_what_stands_around_a_small_cluster() -> None:
         ("GPU nodes", "l4"): Decimal("587.50"),  # 0.8048 x 730 = 587.504
         ("Root disks", "l4"): Decimal("16.00"),  # 0.08 x 200
         ("Control plane", "cluster"): Decimal("73.00"),  # 0.10 x 730
+        ("KMS key", "cluster"): Decimal("1.00"),
         ("System nodes", "system"): Decimal("73.58"),  # 0.1008 x 730 = 73.584
         ("Root disks", "system"): Decimal("1.60"),  # 0.08 x 20
         ("NAT gateways", "network"): Decimal("32.85"),  # 0.045 x 730
+        ("Public IPv4 addresses", "network"): Decimal("3.65"),  # 0.005 x 730
         ("Interface endpoints", "network"): Decimal("29.20"),  # 0.01 x 4 x 730
     }
 
 
 def test_totals_are_the_sum_of_the_lines() -> None:
-    """587.504 + 16 + 73 + 73.584 + 1.6 + 32.85 + 29.2 = 813.738."""
+    """587.504 + 16 + 73 + 1 + 73.584 + 1.6 + 32.85 + 3.65 + 29.2 = 818.388."""
     found = estimated(tiers={"l4": an_l4_tier(min_nodes=0, max_nodes=3)})
 
-    assert found.plan.usd_per_month == Decimal("813.74")
-    # without the node: 813.738 - 587.504 - 16
-    assert found.floor.usd_per_month == Decimal("210.23")
-    # two nodes more: 813.738 + 2 x 603.504
-    assert found.ceiling.usd_per_month == Decimal("2020.75")
+    assert found.plan.usd_per_month == Decimal("818.39")
+    # without the node: 818.388 - 587.504 - 16
+    assert found.floor.usd_per_month == Decimal("214.88")
+    # two nodes more: 818.388 + 2 x 603.504
+    assert found.ceiling.usd_per_month == Decimal("2025.40")
     assert not found.at_least
 
 
 def test_prod_pays_for_a_gateway_in_each_zone() -> None:
-    """3 x 0.045 x 730 = 98.55; 2 endpoints x 3 zones x 0.01 x 730 = 43.80; 2 x 73.584."""
+    """3 x 32.85 and 3 addresses of 3.65; 2 endpoints x 3 zones x 7.30 = 43.80; 2 x 73.584."""
     found = estimated(environment="prod")
 
     month = {line.name: per_month(line.plan_usd_per_hour) for line in found.lines}
     assert month["NAT gateways"] == Decimal("98.55")
+    assert month["Public IPv4 addresses"] == Decimal("10.95")
     assert month["Interface endpoints"] == Decimal("43.80")
     assert month["System nodes"] == Decimal("147.17")
 
@@ -193,14 +196,19 @@ def test_the_lines_of_a_tier_stand_together_in_the_order_of_the_stack() -> None:
 
 
 def test_another_region_is_priced_only_where_its_prices_are_known() -> None:
-    """us-west-2: the list price of the node and the NAT gateway are known, the rest is not."""
+    """us-west-2: the prices of node, NAT gateway and addresses are known, the rest is not."""
     found = estimated(region="us-west-2")
 
-    assert {line.name for line in found.lines} == {"GPU nodes", "NAT gateways"}
+    assert {line.name for line in found.lines} == {
+        "GPU nodes",
+        "NAT gateways",
+        "Public IPv4 addresses",
+    }
     assert found.at_least
     assert [each.reason for each in found.unpriced] == [
         "Root disks: no on-demand price of gp3 in us-west-2; known in us-east-1",
         "Control plane: no on-demand price of eks-control-plane in us-west-2; known in us-east-1",
+        "KMS key: no on-demand price of kms-key in us-west-2; known in us-east-1",
         "System nodes: no on-demand price of m7i.large in us-west-2; known in us-east-1",
         "Root disks: no on-demand price of gp3 in us-west-2; known in us-east-1",
         "Interface endpoints: no on-demand price of interface-endpoint in us-west-2; "
@@ -227,4 +235,4 @@ def test_a_day_before_every_price_prices_nothing() -> None:
     found = estimated(as_of=date(2020, 1, 1))
 
     assert found.lines == []
-    assert len(found.unpriced) == 7
+    assert len(found.unpriced) == 9
