@@ -1,5 +1,6 @@
 """Properties as the engine sends them, made plain data with an explicit `UNKNOWN`."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,7 +22,14 @@ _UNKNOWN_STRINGS: Final = frozenset(
     }
 )
 _SHORTEST_SECRET: Final = 4
+_SHORTEST_PART: Final = 6
 """A shorter one is a switch or a count, and blotting it out would spoil every text."""
+
+_SEPARATORS: Final = re.compile(r"[\s:/@=,]+")
+_PUBLIC_WORDS: Final = frozenset(
+    {"Equal", "Exists", "NO_EXECUTE", "NO_SCHEDULE", "NoExecute", "NoSchedule", "false", "true"}
+)
+"""Words of Kubernetes that stay when somebody makes the whole of a pod secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +54,21 @@ def without_secrets(text: str, secrets: set[str]) -> str:
     return text
 
 
+def _tell_tale_parts(secret: str) -> set[str]:
+    """The secret and its parts: a rule may show the name of an image without its tag."""
+    parts = {part for part in _SEPARATORS.split(secret) if len(part) >= _SHORTEST_PART}
+    whole = {secret} if len(secret) >= _SHORTEST_SECRET else set()
+    return (parts | whole) - _PUBLIC_WORDS
+
+
 def _plain(value: Value, secrets: set[str], *, secret: bool) -> Any:
     kind = value.WhichOneof("kind")
     if kind == "string_value":
         text = value.string_value
         if text in _UNKNOWN_STRINGS:
             return UNKNOWN
-        if secret and len(text) >= _SHORTEST_SECRET:
-            secrets.add(text)
+        if secret:
+            secrets |= _tell_tale_parts(text)
         return text
     if kind == "number_value":
         number = value.number_value

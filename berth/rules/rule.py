@@ -97,6 +97,10 @@ def _finding(
         enforcement_level=level,
         resource=resource.name,
         urn=resource.urn,
-        message=f"{breach.where}: {breach.what}; {breach.change}",
-        fix=breach.fix,
+        message=_one_line(f"{breach.where}: {breach.what}; {breach.change}"),
+        fix=_one_line(breach.fix),
     )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

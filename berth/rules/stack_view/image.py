@@ -68,6 +68,8 @@ _AGENT_NAMES: Final = (
 _VENDOR_AGENT_NAMES: Final = ("device-plugin", "driver", "dra-driver")
 """Names that others use too: they count next to a vendor's word."""
 _VENDOR_WORDS: Final = frozenset({"nvidia", "gpu", "amd", "amdgpu", "rocm", "neuron"})
+_NOT_GPU_WORDS: Final = frozenset({"csi", "efa"})
+"""Drivers and device plugins of something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +123,12 @@ class Image:
     def is_gpu_agent(self) -> bool:
         """Part of what makes GPUs usable on a node."""
         name = self.path.rpartition("/")[2]
-        if _has_names(name, _AGENT_NAMES):
-            return True
+        if not _NOT_GPU_WORDS.isdisjoint(_words(name)):
+            return False
         by_vendor = not _VENDOR_WORDS.isdisjoint(_words(self.path))
-        return by_vendor and "csi" not in _words(name) and _has_names(name, _VENDOR_AGENT_NAMES)
+        return _has_names(name, _AGENT_NAMES) or (
+            by_vendor and _has_names(name, _VENDOR_AGENT_NAMES)
+        )
 
     @property
     def vendor(self) -> Vendor:

@@ -119,7 +119,11 @@ class Container:
             KnownAfterApplyError: if the keys are known after apply.
         """
         entries = self.body.at("resources", kind).entries()
-        return {key: entry for key, entry in entries.items() if is_accelerator_key(key)}
+        return {
+            key: entry
+            for key, entry in entries.items()
+            if is_accelerator_key(key) and (entry.is_unknown or _is_scalar(entry.value))
+        }
 
     @property
     def asked_keys(self) -> list[str]:
@@ -253,6 +257,10 @@ class Workload:
         groups = cluster.at("workerGroupSpecs")
         for group in [] if groups.is_unknown else groups.items():
             yield Pod(self, group.at("template", "spec"), "worker")
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def as_workload(resource: Resource) -> Workload | None:
