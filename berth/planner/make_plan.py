@@ -125,16 +125,13 @@ def _place_server(
         names = ", ".join(config.tiers)
         what = f"no tier {wanted.tier} in this stack"
         problems.append(problem(f"{key}.tier", what, f"the tiers are {names}"))
-    try:
-        repository = find_model(catalog.models, wanted.model)
-    except LookupError as error:
-        problems.append(f"{key}.model: {error}")
+    if wanted.model not in catalog.models:
+        problems.append(f"{key}.model: {_unknown_model(wanted.model, catalog)}")
         return None
     tier = tiers.get(wanted.tier)
     if tier is None:
         return None
-    model = catalog.models[repository]
-    wanted = wanted.model_copy(update={"model": repository})
+    model = catalog.models[wanted.model]
     version = catalog.software.vllm[tier.gpu.vendor].version
     placement = place(name, wanted, model, tier, version, problems)
     if placement is None:
@@ -150,6 +147,14 @@ def _place_server(
         placement=placement,
         needs=needs,
     )
+
+
+def _unknown_model(name: str, catalog: Catalog) -> str:
+    """What to write instead: a stack names a repository in full, since mirrors share short names."""
+    try:
+        return f"no model is called {name}; the nearest is {find_model(catalog.models, name)}"
+    except LookupError as error:
+        return str(error)
 
 
 def _host_needs(

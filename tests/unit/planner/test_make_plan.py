@@ -226,12 +226,6 @@ def test_a_pool_without_replicas_keeps_its_fewest_nodes() -> None:
     assert plan.servers["chat"].nodes == 0
 
 
-def test_the_catalog_says_a_name_in_full() -> None:
-    server = planned(models={"chat": an_8b(model="llama-3.1-8b-instruct")}).servers["chat"]
-
-    assert server.model == "meta-llama/Llama-3.1-8B-Instruct"
-
-
 def test_the_same_stack_gives_the_same_plan() -> None:
     assert planned(**H100_PROD) == planned(**H100_PROD)
 

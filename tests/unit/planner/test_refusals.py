@@ -207,6 +207,16 @@ def test_a_length_that_does_not_fit_says_which_one_does() -> None:
     assert "; set max_model_len to " in line
 
 
+def test_a_stack_names_a_repository_with_its_owner() -> None:
+    """Several owners publish a model under the same short name."""
+    (line,) = refusal(models={"chat": an_8b(model="Llama-3.1-8B-Instruct")})
+
+    assert line.startswith(
+        "berth:models.chat.model: no model is called Llama-3.1-8B-Instruct; the nearest is "
+    )
+    assert line.endswith("/Llama-3.1-8B-Instruct")
+
+
 def test_a_checkpoint_in_fp8_is_not_served_in_16_bit() -> None:
     name = "RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic"
 
