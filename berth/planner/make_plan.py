@@ -150,7 +150,7 @@ def _place_server(
 
 
 def _unknown_model(name: str, catalog: Catalog) -> str:
-    """What to write instead: a stack names a repository in full, since mirrors share short names."""
+    """What to write instead; a stack names the owner too, since mirrors share short names."""
     try:
         return f"no model is called {name}; the nearest is {find_model(catalog.models, name)}"
     except LookupError as error:
