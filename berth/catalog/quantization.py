@@ -177,7 +177,7 @@ def _modelopt(values: ConfigValues, _text: ConfigValues) -> Quantization:
     rest = _fp8_format(values) if values.text("quant_method") == "fp8" else BITS16
 
     def format_of(module: str, tensor: Tensor) -> WeightFormat:
-        otherwise = rest if tensor.linear else BITS16
+        otherwise = rest if tensor.linear and module != "lm_head" else BITS16
         return next((chosen for names, chosen in named if module in names), otherwise)
 
     return Quantization("nvfp4", format_of, kv_fp8)
