@@ -73,9 +73,10 @@ def _in_order(states: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def _declaration(state: Mapping[str, Any], names: Mapping[str, str]) -> str:
     needed = state.get("propertyDependencies") or {}
+    filled_in = {*state["inputs"].get("__defaults", ()), "tagsAll", "apiVersion", "kind"}
     arguments = []
     for key, value in state["inputs"].items():
-        if key.startswith("__") or key in ("tagsAll", "apiVersion", "kind"):
+        if key.startswith("__") or key in filled_in:
             continue
         sources = [names[urn] for urn in needed.get(key, ()) if urn in names]
         arguments.append(f"    {_snake(key)}={_literal(value, sources)},")
