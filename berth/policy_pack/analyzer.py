@@ -12,8 +12,9 @@ import pulumi_policy.policy as sdk
 from pulumi.runtime.proto import analyzer_pb2
 from pulumi_policy import EnforcementLevel, Policy, ReportViolation, Severity
 
+from berth.policy_pack.plain import Properties, plain_properties
 from berth.policy_pack.policies import RULE_POLICIES
-from berth.policy_pack.request import StackFacts, read_request, serving
+from berth.policy_pack.request import StackFacts, read_resource, read_stack, serving
 from berth.policy_pack.violations import Violations
 from berth.rules.environment import environment_of_stack
 
@@ -27,6 +28,7 @@ class BerthAnalyzer(sdk._PolicyAnalyzerServicer):
         super().__init__(name, version, policies, *rest)
         self._by_name = {policy.name: policy for policy in policies}
         self._facts = StackFacts()
+        self._inputs: dict[str, Properties] = {}
 
     def ConfigureStack(  # noqa: N802
         self, request: analyzer_pb2.AnalyzerStackConfigureRequest, context: grpc.ServicerContext
@@ -52,7 +54,9 @@ class BerthAnalyzer(sdk._PolicyAnalyzerServicer):
         self, request: analyzer_pb2.AnalyzeRequest, context: grpc.ServicerContext
     ) -> analyzer_pb2.AnalyzeResponse:
         """Judge the inputs of one resource."""
-        with serving(read_request([request], self._facts)):
+        inputs = plain_properties(request.properties)
+        self._inputs[request.urn] = inputs  # four threads serve; each writes keys of its own
+        with serving(read_resource(request, inputs, self._facts)):
             bare = analyzer_pb2.AnalyzeRequest(
                 type=request.type, name=request.name, urn=request.urn
             )
@@ -64,8 +68,8 @@ class BerthAnalyzer(sdk._PolicyAnalyzerServicer):
     def AnalyzeStack(  # noqa: N802
         self, request: analyzer_pb2.AnalyzeStackRequest, context: grpc.ServicerContext
     ) -> analyzer_pb2.AnalyzeResponse:
-        """Judge the outputs of all resources."""
-        with serving(read_request(request.resources, self._facts)):
+        """Judge all resources: the inputs that were seen before, and the outputs."""
+        with serving(read_stack(request.resources, self._inputs, self._facts)):
             answer: analyzer_pb2.AnalyzeResponse = super().AnalyzeStack(  # type: ignore[no-untyped-call]
                 analyzer_pb2.AnalyzeStackRequest(), context
             )

@@ -1,13 +1,14 @@
 """What one call of the engine asks about, read once and shared by all policies of that call."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from pulumi.runtime.proto import analyzer_pb2
 
-from berth.policy_pack.plain import plain_properties
+from berth.policy_pack.author_first import author_first
+from berth.policy_pack.plain import Properties, plain_properties
 from berth.rules.resource import Resource
 from berth.rules.stack_view import StackView, view_stack
 
@@ -37,23 +38,39 @@ class StackFacts:
     tags: tuple[str, ...] = ()
 
 
-def read_request(
-    asked: Iterable[analyzer_pb2.AnalyzerResource | analyzer_pb2.AnalyzeRequest], facts: StackFacts
+def read_resource(
+    asked: analyzer_pb2.AnalyzeRequest, inputs: Properties, facts: StackFacts
 ) -> Request:
-    """Read all resources of a call."""
+    """A call about one resource, whose properties are its inputs."""
+    resource = Resource(asked.type, asked.name, asked.urn, inputs.values)
+    return _request([resource], inputs.secrets, facts)
+
+
+def read_stack(
+    asked: Iterable[analyzer_pb2.AnalyzerResource],
+    inputs: Mapping[str, Properties],
+    facts: StackFacts,
+) -> Request:
+    """A call about all resources, whose properties are their outputs.
+
+    Args:
+        asked: the resources.
+        inputs: what was read of the inputs of each, by URN.
+        facts: what is known of the stack.
+    """
     resources: list[Resource] = []
     secrets: set[str] = set()
     for entry in asked:
-        properties = plain_properties(entry.properties)
-        secrets |= properties.secrets
-        dependencies = (
-            {key: tuple(urns.urns) for key, urns in entry.propertyDependencies.items()}
-            if isinstance(entry, analyzer_pb2.AnalyzerResource)
-            else {}
-        )
-        resources.append(
-            Resource(entry.type, entry.name, entry.urn, properties.values, dependencies)
-        )
+        outputs = plain_properties(entry.properties)
+        written = inputs.get(entry.urn, Properties({}))
+        secrets |= outputs.secrets | written.secrets
+        values = author_first(written.values, outputs.values) if written.values else outputs.values
+        made_of = {key: tuple(urns.urns) for key, urns in entry.propertyDependencies.items()}
+        resources.append(Resource(entry.type, entry.name, entry.urn, values, made_of))
+    return _request(resources, secrets, facts)
+
+
+def _request(resources: Sequence[Resource], secrets: set[str], facts: StackFacts) -> Request:
     return Request(
         view_stack(resources), secrets, facts.stack, facts.environment_setting, facts.tags
     )

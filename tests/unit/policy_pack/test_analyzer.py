@@ -220,6 +220,18 @@ def test_resources_are_read_once_for_all_policies() -> None:
     assert read.call_count == 2
 
 
+def test_what_was_written_is_judged_where_the_provider_cannot_be_asked_yet() -> None:
+    pack = analyzer()
+    configure(pack)
+    analyze(pack, DEPLOYMENT, INTOLERANT[2])
+
+    planned_without_outputs = (DEPLOYMENT, "chat", {})
+
+    assert levels_of(analyze_stack(pack, TAINTED, planned_without_outputs)) == {
+        "missing-toleration": "mandatory"
+    }
+
+
 def test_calls_at_the_same_time_do_not_see_each_other() -> None:
     pack = analyzer()
     configure(pack)
