@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, HttpUrl, model_validator
 class Entry(BaseModel):
     """A catalog entry: it never changes once read, and an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    # Built when first read: a command touches a few kinds of entry, and every start pays for all.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Source(Entry):
