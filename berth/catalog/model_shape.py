@@ -60,8 +60,9 @@ class LatentCache:
     latent_size: int
     rope_size: int
     index_size: int = 0
-    """Values of the key that picks the tokens to attend to; 0: every token is attended to."""
-    window: int | None = None
+    """Values of the key that picks the tokens to attend to; 0: none of its own."""
+    sparse: bool = False
+    """Attends to picked tokens only, by its own index or that of a layer before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,8 @@ class Tower:
     largest_item_tokens: int
     """Tokens of the largest image that the processor lets through."""
     split_by_tensor_parallel: bool = True
+    gated: bool = False
+    """Its feed-forward part multiplies two projections."""
 
     @property
     def parameters(self) -> int:
@@ -248,10 +251,10 @@ def _attention_name(cache: Cache | None) -> str:
             return "chunked"
         case HeadCache():
             return "full"
-        case LatentCache(index_size=0):
-            return "mla"
-        case LatentCache():
+        case LatentCache(sparse=True):
             return "sparse_mla"
+        case LatentCache():
+            return "mla"
         case CompressedCache():
             return "compressed"
         case StateCache(kind=kind):

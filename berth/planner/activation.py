@@ -128,7 +128,7 @@ def sparse_workspace_bytes(
     if compressed is not None:
         chunk = 4  # requests of a prefill that are gathered together (PREFILL_CHUNK_SIZE)
         return chunk * (max_model_len / 4 + compressed.window + max_num_batched_tokens) * 512 * 2
-    if not any(isinstance(la.cache, LatentCache) and la.cache.index_size for la in model.layers):
+    if not any(isinstance(la.cache, LatentCache) and la.cache.sparse for la in model.layers):
         return 0.0
     factor = 2 if rules.version >= (0, 32, 0) and max_model_len > 262_144 else 5
     return factor * max_model_len * SPARSE_ROW_BYTES
@@ -146,9 +146,7 @@ def _latent_prefill_bytes(
     model: Model, ranks: int, max_num_seqs: int, max_model_len: int, block_tokens: int
 ) -> float:
     """Keys and values that dense latent attention unpacks for cached context."""
-    dense = any(
-        isinstance(la.cache, LatentCache) and not la.cache.index_size for la in model.layers
-    )
+    dense = any(isinstance(la.cache, LatentCache) and not la.cache.sparse for la in model.layers)
     if not dense:
         return 0.0
     rows = min(65_536, max(8 * max_model_len, 4 * max_num_seqs * block_tokens))
@@ -159,6 +157,7 @@ def _encoder_bytes(model: Model, max_num_batched_tokens: int) -> float:
     largest = 0.0
     for tower in model.towers:
         tokens = max(max_num_batched_tokens, tower.largest_item_tokens)
-        per_patch = 2 * (2 * tower.hidden_size + 2 * tower.inner_size) + 4 * tower.patch_values
+        inner = (3 if tower.gated else 2) * tower.inner_size
+        per_patch = 2 * (2 * tower.hidden_size + inner) + 4 * tower.patch_values
         largest = max(largest, tokens * tower.patches_per_token * per_patch)
     return largest

@@ -32,6 +32,11 @@ class EngineOptions:
     prefix_caching: bool = True
     async_scheduling: bool = True
     """Off on backends without it; it doubles the tokens that may be in flight."""
+    rope_settings: bool = False
+    """The server is given rope settings of its own, for more positions than the model's."""
+    margin_share: float = 0.015
+    """Share of the GPU that must be left beyond the need of one request before it is said to fit:
+    the estimate is that uncertain."""
     language_model_only: bool = False
     """Without the towers for images and sound."""
     cpu_offload_gib: float = 0.0

@@ -30,7 +30,7 @@ class CacheLayout:
     groups: tuple[Group, ...]
     block_bytes: int
     block_tokens: int
-    """Tokens per block of the layers that keep all tokens."""
+    """Tokens per block, of the group with the fewest."""
 
     def request_blocks(self, max_model_len: int, in_flight_tokens: int) -> int:
         """Blocks that one request of `max_model_len` may hold in all groups."""
@@ -41,13 +41,17 @@ def group_pages(pages: Sequence[Page], *, packed: bool) -> CacheLayout:
     """The groups of `pages`; `packed`: blocks hold pages of unlike size side by side."""
     if not pages:
         return CacheLayout((), 0, 0)
-    tokens = max((p.block_tokens for p in pages if p.kind == "full"), default=pages[0].block_tokens)
+    tokens = _fewest_tokens(pages)
     if len({_type(page) for page in pages}) == 1:
         group = Group(len(pages), tuple(dict.fromkeys(pages)))
         return CacheLayout((group,), sum(page.page_bytes for page in pages), tokens)
     if packed:
         return _packed(pages, tokens)
     return _equal_pages(pages)
+
+
+def _fewest_tokens(pages: Sequence[Page]) -> int:
+    return min((page.block_tokens for page in pages if page.kind != "state"), default=0)
 
 
 def _type(page: Page) -> tuple[str, int, int]:
@@ -65,9 +69,7 @@ def _equal_pages(pages: Sequence[Page]) -> CacheLayout:
     groups: list[Group] = []
     for page, layers in counts.items():
         groups += [Group(size, (page,))] * -(-layers // size)
-    tokens = max(
-        (p.block_tokens for p in counts if p.kind == "full"), default=pages[0].block_tokens
-    )
+    tokens = _fewest_tokens(list(counts))
     return CacheLayout(tuple(groups), widest * size, tokens)
 
 

@@ -36,7 +36,6 @@ class Page:
     """Tokens of a sliding window or a chunk."""
     state_blocks: int = 0
     """Blocks that a sequence's state takes."""
-    conv_bytes: int = 0
 
     def blocks(self, max_model_len: int, in_flight_tokens: int) -> int:
         """Blocks that one request of `max_model_len` may hold."""
@@ -63,12 +62,11 @@ class PageOptions:
     """A prefill of Mamba2 layers keeps one more state (0.29 and later)."""
     prefix_caching: bool
     speculative_tokens: int
-    context_parallel_size: int = 1
+    chunks_keep_all: bool = False
+    """Layers that look at a chunk keep all tokens."""
 
 
-def layer_pages(
-    caches: list[Cache], options: PageOptions, *, next_state_16bit: bool = False
-) -> list[Page]:
+def layer_pages(caches: list[Cache], options: PageOptions) -> list[Page]:
     """Pages of the layers that keep something, in order; a layer may have two (its index)."""
     options = replace(options, block_tokens=hybrid_block_tokens(caches, options))
     pages: list[Page] = []
@@ -100,7 +98,7 @@ def _pages(cache: Cache, options: PageOptions) -> list[Page]:
     match cache:
         case HeadCache(window=int(window)):
             return [Page("sliding", block, block * _bytes_per_token(cache, options), window)]
-        case HeadCache(chunk=int(chunk)):
+        case HeadCache(chunk=int(chunk)) if not options.chunks_keep_all:
             return [Page("chunked", block, block * _bytes_per_token(cache, options), chunk)]
         case HeadCache():
             return [Page("full", block, block * _bytes_per_token(cache, options))]
@@ -120,7 +118,7 @@ def _bytes_per_token(cache: Cache, options: PageOptions) -> int:
         heads = max(1, cache.kv_heads // options.tensor_parallel_size)
         return heads * (cache.key_size + cache.value_size) * options.value_bytes
     if isinstance(cache, LatentCache):
-        if cache.index_size and options.value_bytes == 1:
+        if cache.sparse and options.value_bytes == 1:
             return SPARSE_FP8_BYTES
         return (cache.latent_size + cache.rope_size) * options.value_bytes
     return 0

@@ -8,10 +8,12 @@ from berth.catalog.gpu import Gpu
 from berth.catalog.model_shape import Model
 from berth.planner.activation import GIB
 from berth.planner.engine_options import EngineOptions
+from berth.planner.load_peak import quantization_argument
 from berth.planner.memory_checks import option_reasons
 from berth.planner.memory_terms import Terms, memory_terms
 from berth.planner.plan import MemoryPlan
 from berth.planner.vllm_rules import parse_version
+from berth.planner.weights import downloaded_bytes, needs_other_repository
 
 Verdict = Literal["fits", "fails_at_start", "too_little_kv", "preempts"]
 
@@ -34,7 +36,11 @@ class MemoryVerdict:
     block_tokens: int
     num_blocks: int
     weights_bytes: int
-    """Downloaded, in the checkpoint's own formats."""
+    """Downloaded; with a format that vLLM makes while loading, still the 16 bits."""
+    quantization_argument: str | None
+    """What `--quantization` has to say; None: vLLM reads it from the checkpoint."""
+    other_repository: bool
+    """The plan is for another repository than the model named, in the format asked for."""
     load_peak_gib: float
     """Most that weights take on one GPU while they are loaded and converted."""
 
@@ -69,7 +75,11 @@ def plan_memory(model: Model, gpu: Gpu, options: EngineOptions) -> MemoryVerdict
         longest_model_len_tokens=terms.longest_model_len(),
         block_tokens=terms.layout.block_tokens,
         num_blocks=terms.num_blocks,
-        weights_bytes=model.weights_bytes,
+        weights_bytes=downloaded_bytes(model, options.quantization),
+        quantization_argument=quantization_argument(
+            model, options.quantization, terms.rules.version
+        ),
+        other_repository=needs_other_repository(model, options.quantization),
         load_peak_gib=terms.load_peak_bytes / GIB,
     )
 
@@ -79,14 +89,14 @@ def _verdict(gpu: Gpu, options: EngineOptions, terms: Terms) -> tuple[Verdict, l
     start = _start_problems(gpu, terms)
     if start:
         return "fails_at_start", start
-    kv_gib = terms.kv_bytes / GIB
     if terms.needed_bytes > terms.usable_kv_bytes:
         longest = terms.longest_model_len()
         fix = f"set max_model_len to {longest} or lower" if longest else "use more GPUs per replica"
+        margin = f" and {terms.margin_bytes / GIB:.2f} as margin" if terms.margin_bytes else ""
         return "too_little_kv", [
             f"max_model_len: a request of {terms.max_model_len} tokens needs "
-            f"{terms.needed_bytes / GIB:.2f} GiB of KV cache per GPU and {kv_gib:.2f} GiB are "
-            f"left; {fix}"
+            f"{terms.needed_bytes / GIB:.2f} GiB of KV cache per GPU{margin}, and "
+            f"{terms.kv_bytes / GIB:.2f} GiB are left; {fix}"
         ]
     if terms.states_share_blocks and terms.max_num_seqs > terms.num_blocks:
         return "fails_at_start", [

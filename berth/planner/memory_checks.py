@@ -1,11 +1,11 @@
 """Options that vLLM, the model or the GPU refuse whatever the memory; one line each."""
 
 from berth.catalog.gpu import Gpu
-from berth.catalog.model_shape import CompressedCache, HeadCache, LatentCache, Model
+from berth.catalog.model_shape import HeadCache, Model
 from berth.planner.engine_options import EngineOptions
 from berth.planner.errors import problem
-from berth.planner.load_peak import ONLINE
 from berth.planner.vllm_rules import NEWEST, OLDEST, Version, is_known, parse_version
+from berth.planner.weights import FORMATS, resolved_quantization
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "fp8": ("fp8", "fp8_fnuz"),
@@ -78,7 +78,7 @@ def _number_reasons(options: EngineOptions) -> list[str]:
 
 def _length_reasons(model: Model, options: EngineOptions) -> list[str]:
     length = options.max_model_len
-    if length is None or length <= model.max_positions:
+    if length is None or length <= model.max_positions or options.rope_settings:
         return []
     return [
         problem(
@@ -101,20 +101,17 @@ def _parallel_reasons(model: Model, options: EngineOptions) -> list[str]:
                 f"use {_list_or(_divisors(model.attention_heads))}",
             )
         )
-    for kv_heads in (
-        []
-        if reasons
-        else sorted({la.cache.kv_heads for la in model.layers if isinstance(la.cache, HeadCache)})
-    ):
-        if kv_heads % ranks and ranks % kv_heads:
-            reasons.append(
-                problem(
-                    "tensor_parallel_size",
-                    f"{ranks} neither divides the {kv_heads} KV heads of {model.name} nor is a "
-                    "multiple",
-                    f"use {_list_or(_divisors(kv_heads))}",
-                )
+    caches = [layer.cache for layer in model.layers if isinstance(layer.cache, HeadCache)]
+    unlike = [n for n in sorted({c.kv_heads for c in caches}) if n % ranks and ranks % n]
+    if unlike and not reasons:
+        reasons.append(
+            problem(
+                "tensor_parallel_size",
+                f"{ranks} neither divides the {unlike[0]} KV heads of {model.name} nor is a "
+                "multiple",
+                f"use {_list_or(_divisors(unlike[0]))}",
             )
+        )
     stages = options.pipeline_parallel_size
     if stages > len(model.layers):
         reasons.append(
@@ -132,25 +129,12 @@ def _format_reasons(model: Model, gpu: Gpu, options: EngineOptions) -> list[str]
     available = (*gpu.computes, *gpu.stores)
     families: set[str] = {t.format.family for la in model.layers for t in la.tensors}
     families -= {"16bit", "fp32"}
-    chosen = options.quantization
-    if model.quantization == "none" and chosen not in ("auto", "none"):
-        families = {FAMILY_OF.get(chosen, chosen)}
-        if chosen not in NEEDS and chosen not in FAMILY_OF:
-            return [
-                problem(
-                    "quantization",
-                    f"{chosen[:30]!r} is not known",
-                    f"use {_list_or([*NEEDS, *FAMILY_OF])}",
-                )
-            ]
-    elif model.quantization != "none" and chosen == "none":
-        reasons.append(
-            problem(
-                "quantization",
-                f"{model.name} is stored as {model.quantization} and is served as such",
-                "name the repository with 16-bit weights",
-            )
-        )
+    chosen = resolved_quantization(model, options.quantization)
+    if chosen != "auto":
+        families = {FAMILY_OF.get(chosen, chosen)} - {"none"}
+        if chosen != "none" and chosen not in FORMATS:
+            known = _list_or(["none", *sorted(FORMATS)])
+            return [problem("quantization", f"{chosen[:30]!r} is not known", f"use {known}")]
     for family in sorted(families):
         if not set(NEEDS[family]).intersection(available):
             reasons.append(
@@ -189,25 +173,6 @@ def _cache_reasons(model: Model, gpu: Gpu, options: EngineOptions) -> list[str]:
             "use auto",
         )
     ]
-
-
-def is_made_while_loading(model: Model, quantization: str) -> bool:
-    """Whether vLLM quantizes a 16-bit checkpoint itself."""
-    return model.quantization == "none" and quantization in ONLINE
-
-
-def needs_other_repository(model: Model, quantization: str) -> bool:
-    """Whether `quantization` means a repository in that format, which `model` is not."""
-    return (
-        model.quantization == "none"
-        and quantization not in ("auto", "none")
-        and quantization not in ONLINE
-    )
-
-
-def has_latent_attention(model: Model) -> bool:
-    """Whether the cache is the same on every tensor-parallel rank."""
-    return any(isinstance(la.cache, LatentCache | CompressedCache) for la in model.layers)
 
 
 def _divisors(number: int) -> list[str]:

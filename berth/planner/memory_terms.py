@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from berth.catalog.gpu import Gpu
-from berth.catalog.model_shape import Model, StateCache
+from berth.catalog.model_shape import LatentCache, Model, StateCache
 from berth.planner.activation import (
     GIB,
     activation_bytes,
@@ -25,7 +25,8 @@ from berth.planner.vllm_rules import (
     memory_rules,
     parse_version,
 )
-from berth.planner.weights import Parallel, StageWeights, stage_weights
+from berth.planner.weight_kernels import kernels_of
+from berth.planner.weights import Parallel, StageWeights, resolved_quantization, stage_weights
 
 LOADED_OVER_STORED = 1.003
 """What loading takes over the sum of the weights: rope tables, rounding of the allocator; 0.2 to
@@ -48,6 +49,7 @@ class Terms:
     activation_bytes: float
     graph_bytes: float
     kv_bytes: float
+    margin_bytes: float
     fixed_kv: bool
     """The owner set the size of the cache."""
     layout: CacheLayout
@@ -73,9 +75,9 @@ class Terms:
 
     @property
     def usable_kv_bytes(self) -> float:
-        """What is compared with the need of one request."""
+        """What is compared with the need of one request: the estimate less its margin."""
         reserved = self.layout.block_bytes if self.rules.reserves_null_block else 0
-        return self.kv_bytes - reserved
+        return self.kv_bytes - reserved - self.margin_bytes
 
     def request_blocks(self, tokens: int) -> int:
         """Blocks of one request of `tokens`."""
@@ -123,16 +125,13 @@ def memory_terms(model: Model, gpu: Gpu, options: EngineOptions) -> Terms:
     stages_count = min(max(1, options.pipeline_parallel_size), len(model.layers))
     rules = memory_rules(known, model, stages_count)
     tokens, seqs, max_model_len = resolved_batch(model, gpu, options, rules)
-    parallel = Parallel(ranks, stages_count, _expert_ranks(options))
+    fixed_kv = options.kv_cache_memory_bytes is not None
+    kernels = kernels_of(gpu, known, model)
+    parallel = Parallel(ranks, stages_count, _expert_ranks(options), kernels)
     towers = bool(model.towers) and not options.language_model_only
-    value_bytes = (
-        4 if options.dtype == "fp32" or (options.dtype == "auto" and model.dtype == "fp32") else 2
-    )
-    if options.dtype == "auto" and model.dtype == "fp32":
-        value_bytes = 2  # vLLM's `auto` casts fp32 checkpoints to 16 bits
-    stages = stage_weights(
-        model, parallel, options.quantization, towers=towers, value_bytes=value_bytes
-    )
+    value_bytes = 4 if options.dtype == "fp32" else 2  # `auto` casts fp32 checkpoints to 16 bits
+    quantization = resolved_quantization(model, options.quantization)
+    stages = stage_weights(model, parallel, quantization, towers=towers, value_bytes=value_bytes)
     utilization = options.gpu_memory_utilization or rules.default_utilization
     requested = math.ceil(gpu.visible_gib * GIB * utilization)
     in_flight = tokens * (rules.batches_in_flight if options.async_scheduling else 1)
@@ -144,6 +143,7 @@ def memory_terms(model: Model, gpu: Gpu, options: EngineOptions) -> Terms:
         mamba2_checkpoint=known >= (0, 29, 0),
         prefix_caching=options.prefix_caching,
         speculative_tokens=options.speculative_tokens,
+        chunks_keep_all=rules.chunks_keep_all,
     )
     other = non_torch_bytes(rules, ranks * stages_count, unified_memory=gpu.unified_memory)
     other += kept_bytes(model, rules, seqs)
@@ -193,7 +193,8 @@ def memory_terms(model: Model, gpu: Gpu, options: EngineOptions) -> Terms:
         activation_bytes=activation,
         graph_bytes=graphs,
         kv_bytes=left,
-        fixed_kv=options.kv_cache_memory_bytes is not None,
+        margin_bytes=0.0 if fixed_kv else options.margin_share * gpu.visible_gib * GIB,
+        fixed_kv=fixed_kv,
         layout=layout,
         states_share_blocks=_has_states(model) and not options.enforce_eager,
         in_flight_tokens=in_flight,
@@ -236,8 +237,16 @@ def cache_value_bytes(model: Model, options: EngineOptions) -> int:
 
 
 def default_block_tokens(model: Model, gpu: Gpu) -> int:
-    """Tokens per block, by the attention backend that the GPU gets."""
-    return DEFAULT_BLOCK_TOKENS
+    """Tokens per block, by the smallest that the GPU's attention backend takes.
+
+    Source: vLLM, `platforms/cuda.py` and `get_supported_kernel_block_sizes` of the backends.
+    """
+    caches = [layer.cache for layer in model.layers if isinstance(layer.cache, LatentCache)]
+    if gpu.vendor == "amd" or not caches:
+        return DEFAULT_BLOCK_TOKENS
+    if caches[0].sparse:
+        return 64
+    return 32 if gpu.capability[0] == 10 else DEFAULT_BLOCK_TOKENS
 
 
 def _stage_layout(stage: StageWeights, options: PageOptions, model: Model) -> CacheLayout:

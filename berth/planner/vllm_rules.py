@@ -54,6 +54,8 @@ class MemoryRules:
     """The printed cache size is concurrency times length (#41069), not blocks times block size."""
     reserves_null_block: bool
     """One block is held back when the cache is checked against one request."""
+    chunks_keep_all: bool
+    """Layers that look at a chunk keep all tokens: the hybrid cache is off for them."""
 
 
 @lru_cache(maxsize=4096)
@@ -71,7 +73,11 @@ def memory_rules(version: Version, model: Model, pipeline_parallel_size: int) ->
         graphs_in_budget=version >= (0, 21, 0),
         batches_in_flight=_batches(version, pipeline_parallel_size, runner_v2=runner_v2),
         tokens_follow_max_len=version >= (0, 21, 0),
-        reserves_null_block=version >= (0, 32, 0),
+        # In 0.31 and 0.32, not in 0.28; between them not read.
+        reserves_null_block=version >= (0, 31, 0),
+        # VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE is on in 0.24, was off in 0.11; not
+        # read between them.
+        chunks_keep_all=version < (0, 12, 0),
     )
 
 

@@ -16,6 +16,7 @@ from berth.catalog.weight_format import (
     WeightFormat,
     int4,
 )
+from berth.planner.weight_kernels import NO_PADDING, Kernels, absorbed_bytes
 
 VOCABULARY_MULTIPLE = 64
 """`VocabParallelEmbedding` pads the vocabulary to a multiple of this."""
@@ -31,6 +32,12 @@ FORMATS: dict[str, WeightFormat] = {
     "bitsandbytes": NF4,
 }
 """What `--quantization` makes of a weight that the checkpoint holds in 16 bits."""
+
+
+SAME_STORAGE = {"awq": "int4", "gptq": "int4"}
+"""Names of formats that store weights alike."""
+ONLINE = frozenset({"fp8", "bitsandbytes"})
+"""Formats that vLLM makes itself of a checkpoint in 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,7 @@ class Parallel:
     pipeline: int = 1
     experts: int = 1
     """Ranks that share the experts; 1: every expert is divided instead."""
+    kernels: Kernels = NO_PADDING
 
 
 @lru_cache(maxsize=4096)
@@ -62,11 +70,37 @@ def stage_weights(
         layers = model.layers[first : first + count]
         first += count
         total = sum(_layer_bytes(layer, parallel, quantization, value_bytes) for layer in layers)
+        total += sum(absorbed_bytes(model, layer, parallel.tensor) for layer in layers)
         total += _ends_bytes(model, parallel, index, value_bytes)
         if towers and index == 0:
             total += _tower_bytes(model, parallel, value_bytes)
         stages.append(StageWeights(layers, round(total)))
     return tuple(stages)
+
+
+def resolved_quantization(model: Model, quantization: str) -> str:
+    """`auto` where `quantization` is what the checkpoint has anyway, else `quantization`."""
+    own = SAME_STORAGE.get(model.quantization, model.quantization)
+    return "auto" if SAME_STORAGE.get(quantization, quantization) == own else quantization
+
+
+def is_made_while_loading(model: Model, quantization: str) -> bool:
+    """Whether vLLM quantizes a checkpoint in 16 bits itself."""
+    return model.quantization == "none" and quantization in ONLINE
+
+
+def needs_other_repository(model: Model, quantization: str) -> bool:
+    """Whether `quantization` means another repository than `model`, in that format."""
+    resolved = resolved_quantization(model, quantization)
+    return resolved != "auto" and not is_made_while_loading(model, quantization)
+
+
+def downloaded_bytes(model: Model, quantization: str) -> int:
+    """Bytes of the repository that is downloaded for `quantization`."""
+    if not needs_other_repository(model, quantization):
+        return model.weights_bytes
+    (whole,) = stage_weights(model, Parallel(), quantization, towers=bool(model.towers))
+    return whole.bytes
 
 
 def pipeline_layers(layers: int, stages: int) -> tuple[int, ...]:
@@ -81,8 +115,8 @@ def pipeline_layers(layers: int, stages: int) -> tuple[int, ...]:
 
 
 def chosen_format(tensor: Tensor, quantization: str) -> WeightFormat:
-    """The format of `tensor` in memory when the server is started with `quantization`."""
-    if tensor.format.family != "16bit" or quantization in ("auto", "none") or not tensor.linear:
+    """The format of `tensor` in memory; `auto`: as stored, else as a repository in that format."""
+    if quantization == "auto" or not tensor.linear:
         return tensor.format
     return FORMATS.get(quantization, BITS16)
 
@@ -108,7 +142,26 @@ def rank_bytes(tensor: Tensor, parallel: Parallel, chosen: WeightFormat, value_b
             copies = -(-tensor.copies // parallel.experts)
     if chosen.family == "16bit":
         return rows * columns * copies * value_bytes
-    return copies * chosen.stored_bytes(rows, columns)
+    if chosen.family == "mxfp4" and tensor.split == "expert":
+        rows, columns = _padded_expert(tensor, rows, columns, parallel.kernels)
+    padding = 0.0
+    if chosen.family == "fp8" and not chosen.group_columns and columns % 512 == 0:
+        padding = rows * parallel.kernels.fp8_row_padding_bytes
+    return copies * (chosen.stored_bytes(rows, columns) + padding)
+
+
+def _padded_expert(
+    tensor: Tensor, rows: float, columns: float, kernels: Kernels
+) -> tuple[float, float]:
+    hidden, inner = kernels.mxfp4_hidden_multiple, kernels.mxfp4_inner_multiple
+    if tensor.module.endswith("down_proj"):
+        return _multiple(rows, hidden), _multiple(columns, inner)
+    halves = 2 if tensor.module.endswith("gate_up_proj") else 1
+    return halves * _multiple(rows / halves, inner), _multiple(columns, hidden)
+
+
+def _multiple(size: float, of: int) -> float:
+    return -(-size // of) * of
 
 
 def _divided_expert(tensor: Tensor, ranks: int) -> tuple[float, float]:

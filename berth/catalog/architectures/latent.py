@@ -47,9 +47,8 @@ class Latent:
 
     def cache(self, *, index: bool = True) -> LatentCache:
         """What such a layer keeps; without `index` it reads another layer's."""
-        return LatentCache(
-            self.rank, self.rope_size, self.index_size if self.index_heads and index else 0
-        )
+        own = self.index_size if self.index_heads and index else 0
+        return LatentCache(self.rank, self.rope_size, own, sparse=bool(self.index_heads))
 
 
 def build(values: ConfigValues) -> Body:
@@ -153,7 +152,12 @@ def index_owners(values: ConfigValues, latent: Latent, count: int) -> list[bool]
     types = values.texts("indexer_types")
     if len(types) >= count:
         return [kind != "shared" for kind in types[:count]]
-    return [True] * count
+    pattern = values.text("index_topk_pattern")
+    if len(pattern) >= count:
+        return [letter != "S" for letter in pattern[:count]]
+    every = values.integer("index_topk_freq", default=1, high=1000)
+    offset = values.integer("index_skip_topk_offset", default=2, low=0, high=1000)
+    return [max(index - offset + 1, 0) % every == 0 for index in range(count)]
 
 
 def sparse_layers(values: ConfigValues, count: int, number: int) -> list[bool]:

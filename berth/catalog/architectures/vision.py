@@ -101,6 +101,7 @@ def qwen2_vl(root: ConfigValues, text: ConfigValues) -> Tower | None:
         patch_values,
         merge**2,
         QWEN_LARGEST_TOKENS,
+        gated=newer,
     )
 
 
@@ -132,6 +133,7 @@ def gemma4(root: ConfigValues, text: ConfigValues) -> Tower | None:
         pool**2,
         tokens,
         split_by_tensor_parallel=False,
+        gated=True,
     )
 
 
@@ -179,7 +181,14 @@ def pixtral(root: ConfigValues, text: ConfigValues) -> Tower | None:
     parts.vectors += 2 * size
     side = values.integer("image_size", default=1540) // (patch * merge)
     return Tower(
-        tuple(parts.tensors), parts.vectors, size, inner, 3 * patch**2, merge**2, max(1, side) ** 2
+        tuple(parts.tensors),
+        parts.vectors,
+        size,
+        inner,
+        3 * patch**2,
+        merge**2,
+        max(1, side) ** 2,
+        gated=True,
     )
 
 

@@ -74,20 +74,32 @@ def test_a_memory_plan_adds_up_to_what_was_requested() -> None:
 
 @pytest.mark.parametrize(
     ("length", "verdict"),
-    [pytest.param(36528, "fits", id="last"), pytest.param(36545, "too_little_kv", id="first-not")],
+    [pytest.param(32752, "fits", id="last"), pytest.param(32753, "too_little_kv", id="first-not")],
 )
 def test_the_longest_length_is_the_last_that_starts(length: int, verdict: str) -> None:
-    """4.46 GiB / 128 KiB = 36,544 tokens are 2284 blocks of 16, one of them held back."""
-    assert planned(LLAMA_8B, "L4", max_model_len=length).verdict == verdict
+    """4 GiB of cache are 2048 blocks of 16 tokens x 128 KiB; one of them is held back."""
+    planned_verdict = planned(LLAMA_8B, "L4", max_model_len=length, kv_cache_memory_bytes=4 * GIB)
+
+    assert planned_verdict.longest_model_len_tokens == 32752
+    assert planned_verdict.verdict == verdict
+
+
+def test_the_estimate_must_exceed_the_need_by_a_margin() -> None:
+    """0.015 of 22.03 GiB are 0.33: what fits by less than that does not fit with the margin."""
+    tight = planned(LLAMA_8B, "L4", max_model_len=35_000)
+    bold = planned(LLAMA_8B, "L4", max_model_len=35_000, margin_share=0.0)
+
+    assert (tight.verdict, bold.verdict) == ("too_little_kv", "fits")
 
 
 def test_too_little_cache_names_the_longest_length() -> None:
-    (reason,) = planned(LLAMA_8B, "L4").reasons
+    verdict = planned(LLAMA_8B, "L4")
 
+    (reason,) = verdict.reasons
     assert reason.startswith(
         "max_model_len: a request of 131072 tokens needs 16.00 GiB of KV cache"
     )
-    assert reason.endswith("set max_model_len to 36528 or lower")
+    assert reason.endswith(f"set max_model_len to {verdict.longest_model_len_tokens} or lower")
 
 
 def test_fp8_made_while_loading_downloads_16_bits() -> None:
@@ -102,14 +114,41 @@ def test_fp8_made_while_loading_downloads_16_bits() -> None:
     assert made.load_peak_gib > ready.load_peak_gib
 
 
-def test_fp8_made_while_loading_needs_16_bits_at_once_before_0_32() -> None:
-    """131.4 GiB of 16-bit weights do not fit in the 78.6 GiB that are free."""
+@pytest.mark.parametrize(
+    ("version", "verdict"),
+    [
+        pytest.param("0.12.0", "fits", id="before-both-copies"),
+        pytest.param("0.13.0", "fails_at_start", id="logged-out-of-memory"),
+        pytest.param("0.24.0", "fits", id="layer-by-layer"),
+    ],
+)
+def test_fp8_of_a_72b_made_while_loading_on_140_gib(version: str, verdict: str) -> None:
+    """vLLM 0.13.0 ran out of 139.7 GiB, 0.12.0 had started: vllm-project/vllm issue 31273."""
+    model = "Qwen/Qwen2.5-72B-Instruct"
+
+    planned_verdict = planned(model, "H20", vllm_version=version, quantization="fp8")
+
+    assert planned_verdict.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("model", "quantization", "version", "argument", "other"),
+    [
+        pytest.param(LLAMA_70B, "fp8", "0.32.0", "fp8_per_tensor", False, id="made-while-loading"),
+        pytest.param(LLAMA_70B, "fp8", "0.19.0", "fp8", False, id="before-fp8-per-tensor"),
+        pytest.param(LLAMA_70B_FP8, "fp8", "0.32.0", None, False, id="stored-so"),
+        pytest.param(LLAMA_70B, "awq", "0.32.0", None, True, id="other-repository"),
+        pytest.param(LLAMA_70B_FP8, "none", "0.32.0", None, True, id="16-bit-repository"),
+    ],
+)
+def test_what_the_quantization_argument_has_to_say(
+    model: str, quantization: str, version: str, argument: str | None, other: bool
+) -> None:
     verdict = planned(
-        LLAMA_70B, "H100", vllm_version="0.31.0", quantization="fp8", max_model_len=1024
+        model, "H100", quantization=quantization, vllm_version=version, tensor_parallel_size=4
     )
 
-    assert verdict.verdict == "fails_at_start"
-    assert verdict.reasons[0].startswith("weights: 131.4 GiB per GPU while loading")
+    assert (verdict.quantization_argument, verdict.other_repository) == (argument, other)
 
 
 def test_a_load_above_the_cache_preempts_but_fits() -> None:
