@@ -20,7 +20,7 @@ _REGION = "aws:region"
 _GO_TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?) ([+-]\d{2})(\d{2}) (?:[A-Z]+|[+-]\d+)"
 )
-"""How Pulumi hands on a time that stands in the file without quotes."""
+"""How Pulumi hands on, and writes back, a time that stands in the file without quotes."""
 
 _SHOWN_TOKEN = Problem(
     ("config", HF_TOKEN_KEY),
@@ -60,7 +60,7 @@ def parse_stack(
         ConfigError: with every problem, ordered as in `values`.
     """
     config = {
-        key: {"secure": ""} if key in secret_keys else _as_in_a_file(value)
+        key: {"secure": ""} if key in secret_keys else None if value == "" else value
         for key, value in values.items()
         if key.startswith(_PREFIX) or key == _REGION
     }
@@ -96,7 +96,8 @@ def _stack_files(folder: FilePath) -> list[FilePath]:
 
 
 def _stack(document: Document, today: date) -> StackConfig:
-    values, problems = _settings(document)
+    settings, problems = _settings(document)
+    values = {key: _iso_times(value, depth=0) for key, value in settings.items()}
     stack: StackConfig | None = None
     rewriter = Rewriter(StackConfig, document, _in_file, also_at_the_top=(HF_TOKEN_KEY,))
     try:
@@ -186,12 +187,8 @@ def _in_file(path: Path) -> Path:
     return ("config", f"{_PREFIX}{path[0]}", *path[1:]) if path else ("config",)
 
 
-def _as_in_a_file(value: object) -> object:
-    """A value from Pulumi as it stands in the file: times in ISO form, nothing as None."""
-    return None if value == "" else _iso_times(value, depth=0)
-
-
 def _iso_times(value: object, depth: int) -> object:
+    """The value with times in ISO form; Pulumi rewrites those that stand without quotes."""
     if depth > DEEPEST_NESTING:
         return value  # refused as too deep
     if isinstance(value, Mapping):

@@ -55,7 +55,7 @@ def test_a_refused_stack_says_every_problem_and_declares_nothing(l4_dev: Offline
     edit(l4_dev.stack_file, "max_nodes: 2", "max_node: 2")
     edit(l4_dev.stack_file, "meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-8B-Instrct")
 
-    said = l4_dev.run("preview", code=255)
+    said = l4_dev.run("preview", code=1)
 
     assert "berth:tiers.l4.max_node: unknown key" in said
     assert "did you mean max_nodes" in said

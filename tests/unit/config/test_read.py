@@ -183,3 +183,20 @@ def test_a_folder_without_stacks_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     assert refused.value.lines == (
         "nowhere/Pulumi.l4-dev.yaml: no such stack, and the folder has none; name its folder",
     )
+
+
+def test_a_file_that_pulumi_wrote_back_is_still_read(tmp_path: Path) -> None:
+    path = tmp_path / "Pulumi.h100-prod.yaml"
+    text = (STACKS / "Pulumi.h100-prod.yaml").read_text(encoding="utf-8")
+    for given, written_back in (
+        ("2026-11-30", "2026-11-30 00:00:00 +0000 UTC"),
+        ("2026-11-20T11:30:00Z", "2026-11-20 11:30:00 +0000 UTC"),
+        ("2027-01-29T11:30:00Z", "2027-01-29 11:30:00 +0000 UTC"),
+    ):
+        assert text.count(given) == 1
+        text = text.replace(given, written_back)
+    path.write_text(text + "  berth:hf_token:\n    secure: v1:abc\n", encoding="utf-8")
+
+    stack = read_stack_file(path, date(2027, 1, 1))
+
+    assert stack == read_stack_file(STACKS / "Pulumi.h100-prod.yaml", date(2027, 1, 1))
