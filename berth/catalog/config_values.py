@@ -13,8 +13,8 @@ class ModelConfigError(ValueError):
     """A configuration that cannot be read as a model; one line per problem."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("\n".join(lines))
-        self.lines = tuple(lines)
+        self.lines = tuple(dict.fromkeys(lines))
+        super().__init__("\n".join(self.lines))
 
 
 class ConfigValues:
@@ -115,13 +115,13 @@ def read_config_file(path: Path) -> Mapping[str, Any]:
         ModelConfigError: if the file is missing, too large, nested too deep or no JSON object.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise _refusal(
-                path, f"has {path.stat().st_size} bytes", f"a config.json has at most {MAX_BYTES}"
-            )
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise _refusal(path, f"has {size} bytes", f"a config.json has at most {MAX_BYTES}")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise _refusal(path, error.strerror or "cannot be read", "name a config.json") from None
+        problem = (error.strerror or "cannot be read").lower()
+        raise _refusal(path, problem, "name a config.json") from None
     except UnicodeDecodeError:
         raise _refusal(path, "is no UTF-8 text", "name a config.json") from None
     return parse_config(text, str(path))

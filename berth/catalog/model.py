@@ -75,7 +75,9 @@ def find_model(models: Mapping[str, Model], name: str) -> str:
     full = {key.casefold(): key for key in models}
     if wanted in full:
         return full[wanted]
-    short = {key.partition("/")[2]: full[key] for key in full}
+    short: dict[str, str] = {}
+    for key, entry in full.items():
+        short.setdefault(key.partition("/")[2], entry)
     if wanted in short:
         return short[wanted]
     near = get_close_matches(wanted, [*full, *short], n=1, cutoff=0.5)
