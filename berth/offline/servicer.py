@@ -24,7 +24,7 @@ from berth.offline.provider import (
     Resource,
     UnsupportedError,
 )
-from berth.offline.values import Properties, from_struct, has_secret, to_struct
+from berth.offline.values import Properties, from_struct, has_secret, redacted, to_struct
 
 _KINDS = {"add": "ADD", "delete": "DELETE", "update": "UPDATE"}
 
@@ -140,9 +140,10 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def Create(self, request: Any, context: Any) -> Any:
         """Make a resource, or say what one would show."""
-        with _refusals(context):
+        properties = from_struct(request.properties)
+        with _refusals(context, properties):
             resource_id, outputs = self._provider(context).create(
-                _resource(request), from_struct(request.properties), request.preview
+                _resource(request), properties, request.preview
             )
             return provider_pb2.CreateResponse(id=resource_id, properties=to_struct(outputs))
 
@@ -163,13 +164,14 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def Update(self, request: Any, context: Any) -> Any:
         """Change a resource in place, or say what it would show."""
-        with _refusals(context):
+        properties = from_struct(request.news)
+        with _refusals(context, properties):
             outputs = self._provider(context).update(
                 _resource(request),
                 request.id,
                 from_struct(request.old_inputs),
                 from_struct(request.olds),
-                from_struct(request.news),
+                properties,
                 request.preview,
             )
             return provider_pb2.UpdateResponse(properties=to_struct(outputs))
@@ -218,7 +220,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             provider_pb2.CheckFailure(
                 # the engine prints the property's value beside the reason
                 property="" if has_secret(inputs.get(problem.property)) else problem.property,
-                reason=f"{where}: {problem.text}",
+                reason=redacted(f"{where}: {problem.text}", inputs),
             )
             for problem in problems
         ]
@@ -226,7 +228,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
 
 @contextmanager
-def _refusals(context: Any) -> Iterator[None]:
+def _refusals(context: Any, properties: Properties | None = None) -> Iterator[None]:
     """Turns what the pretended cloud refuses into a gRPC status, and nothing into a traceback."""
     code = detail = None
     try:
@@ -241,7 +243,7 @@ def _refusals(context: Any) -> Iterator[None]:
         code = grpc.StatusCode.INTERNAL
         detail = f"offline provider: {type(error).__name__}: {error} ({where}); please report it"
     if code is not None:
-        context.abort(code, detail)
+        context.abort(code, redacted(detail or "", properties))
 
 
 def _resource(request: Any) -> Resource:

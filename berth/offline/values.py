@@ -150,6 +150,26 @@ def has_secret(value: Any) -> bool:
     return contains(value, lambda item: isinstance(item, Secret))
 
 
+def redacted(text: str, value: Any) -> str:
+    """The text with every secret that is in `value` taken out of it."""
+    for secret in secret_texts(value):
+        text = text.replace(secret, "[secret]")
+    return text
+
+
+def secret_texts(value: Any, inside: bool = False) -> list[str]:
+    """Every text and number inside a `Secret`, longest first."""
+    if isinstance(value, Secret):
+        found = secret_texts(value.value, True)
+    elif isinstance(value, Mapping):
+        found = [text for item in value.values() for text in secret_texts(item, inside)]
+    elif isinstance(value, list):
+        found = [text for item in value for text in secret_texts(item, inside)]
+    else:
+        found = [str(value)] if inside and isinstance(value, str | int | float) else []
+    return sorted((text for text in found if text), key=len, reverse=True)
+
+
 def conceal(value: Any) -> Any:
     """The value as a secret; one that is secret already stays as it is."""
     return value if isinstance(value, Secret) else Secret(value)

@@ -43,7 +43,16 @@ class Assigner:
 
     def id(self) -> str:
         """The id that the cloud would give."""
-        return str(self._fill(self.facts.id or _plausible_id(self), "id"))
+        return str(self._fill(self._id_pattern(), "id"))
+
+    def id_is_made_up(self) -> bool:
+        """True if the cloud makes the id up, so that it never clashes."""
+        pattern = self._id_pattern()
+        made_up = self.facts.arn if pattern == "{arn}" else pattern
+        return _RANDOM_PART.search(made_up) is not None
+
+    def _id_pattern(self) -> str:
+        return self.facts.id or _plausible_id(self)
 
     def text(self, pattern: str) -> str:
         """A message with the resource's own values put in."""
@@ -135,11 +144,6 @@ class Assigner:
         if name in ("id", "arn") and name not in own:
             return self.id() if name == "id" else self.value("arn", Scalar("string"))
         return _at(own, name.split("."), self)
-
-
-def is_random(pattern: str) -> bool:
-    """True if the cloud makes the id up, so that it never clashes."""
-    return _RANDOM_PART.search(pattern) is not None or pattern == ""
 
 
 def _at(own: Any, path: Iterable[str], assigner: Assigner) -> Any:

@@ -20,7 +20,9 @@ def inputs_now(
         return {k: v for k, v in now.items() if k in shape.inputs and k not in filled}
     found = dict(asked)
     for name, value in asked.items():
-        if name.startswith("__") or name not in shape.inputs or name not in shape.outputs:
+        if name.startswith("__") or name == "tagsAll" or name not in shape.inputs:
+            continue
+        if name not in shape.outputs:
             continue
         if name not in now:
             found.pop(name)

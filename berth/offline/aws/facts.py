@@ -31,7 +31,7 @@ class TypeFacts:
     replace_on: Sequence[str] = ()
     replace_if: Sequence[Mapping[str, Any]] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    enums: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    enums: Mapping[str, Sequence[str | int]] = field(default_factory=dict)
     conflicts: Sequence[Sequence[str]] = ()
     exactly_one_of: Sequence[Sequence[str]] = ()
     required_with: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -25,7 +25,8 @@ def service_problems(facts: TypeFacts, inputs: Properties) -> Iterator[Problem]:
 
 
 def _enum_problems(facts: TypeFacts, inputs: Properties) -> Iterator[Problem]:
-    for pattern, allowed in facts.enums.items():
+    for pattern, values in facts.enums.items():
+        allowed = [str(value) for value in values]
         for value in at_pattern(inputs, pattern):
             if not is_unknown(value) and not isinstance(value, list) and str(value) not in allowed:
                 text = f"{pattern} is {value}, which is not one of {', '.join(allowed)}"

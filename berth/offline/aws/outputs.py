@@ -32,7 +32,7 @@ class Outputs:
                 outputs.setdefault(name, UNKNOWN)
         for pattern in self.facts.computed_nested:
             put_at_pattern(outputs, pattern, lambda _path: UNKNOWN)
-        if "region" in self.shape.outputs:
+        if self.shape.outputs.get("region") == Scalar("string"):
             outputs["region"] = inputs.get("region") or self.region
         if "tagsAll" in self.shape.outputs:
             outputs["tagsAll"] = self.all_tags(inputs.get("tags"))

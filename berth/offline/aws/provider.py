@@ -9,7 +9,7 @@ from typing import Any
 
 from berth.offline.aws import naming
 from berth.offline.aws.answers import answer
-from berth.offline.aws.assigned import Assigner, is_random
+from berth.offline.aws.assigned import Assigner
 from berth.offline.aws.drift import inputs_now
 from berth.offline.aws.facts import AutoName, TypeFacts, facts_of
 from berth.offline.aws.limits import problems_of, service_problems
@@ -174,7 +174,8 @@ class AwsProvider:
         return shape, facts, Outputs(shape, facts, settings.region, settings.default_tags)
 
     def _region(self, properties: Properties) -> str:
-        return str(plain(properties.get("region")) or self.settings.region)
+        region = plain(properties.get("region"))
+        return region if isinstance(region, str) and region else self.settings.region
 
     def _scope(self, shape: ResourceShape, properties: Properties) -> str:
         """Regional types live in a region, the others in the account as a whole."""
@@ -196,7 +197,7 @@ class AwsProvider:
             assigner = Assigner(resource.type, facts, known, seed, region, self.settings.account)
             resource_id = assigner.id()
             taken = self.cloud.find(resource.type, scope, resource_id) is not None
-            if not taken or not is_random(facts.id):
+            if not taken or not assigner.id_is_made_up():
                 return assigner, resource_id
             attempt += 1
 
@@ -212,7 +213,7 @@ class AwsProvider:
             wanted = [plain(inputs.get(name)) for name in facts.unique]
             records = self.cloud.of_type(resource.type, scope)
             clash = any([plain(r.inputs.get(n)) for n in facts.unique] == wanted for r in records)
-        elif is_random(facts.id):
+        elif assigner.id_is_made_up():
             return
         else:
             clash = self.cloud.find(resource.type, scope, assigner.id()) is not None

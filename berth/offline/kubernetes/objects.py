@@ -20,7 +20,7 @@ def planned_object(kind: KindOf, shape: ResourceShape | None, inputs: Properties
     live = {key: copy.deepcopy(value) for key, value in inputs.items() if not key.startswith("__")}
     metadata = live.get("metadata")
     if isinstance(metadata, dict):
-        live["metadata"] = {**metadata, **dict.fromkeys(_SERVER_METADATA, UNKNOWN)}
+        live["metadata"] = {**dict.fromkeys(_SERVER_METADATA, UNKNOWN), **metadata}
     if shape is not None and "status" in shape.outputs:
         live.setdefault("status", UNKNOWN)
     spec = live.get("spec")
@@ -81,7 +81,7 @@ def status_of(kind: KindOf, live: Properties, seed: str) -> Properties:
 
 
 def _replicas(live: Mapping[str, Any], _seed: str) -> Properties:
-    wanted = live["spec"].get("replicas", 1)
+    wanted = (live.get("spec") or {}).get("replicas", 1)
     names = ("replicas", "readyReplicas", "availableReplicas", "updatedReplicas")
     return {
         **dict.fromkeys(names, wanted),
@@ -137,8 +137,8 @@ def updated_object(planned: Properties, old: Properties, *, preview: bool) -> Pr
     if isinstance(metadata, dict):
         counters = before.get("metadata", {})
         version = str(int(counters.get("resourceVersion") or 1000) + 1)
-        metadata["resourceVersion"] = UNKNOWN if preview else version
-        metadata["generation"] = UNKNOWN if preview else (counters.get("generation") or 1) + 1
+        moved = {"resourceVersion": version, "generation": (counters.get("generation") or 1) + 1}
+        metadata |= dict.fromkeys(moved, UNKNOWN) if preview else moved
     return updated
 
 
