@@ -79,12 +79,12 @@ class _Reader(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        if self._stream is None:
-            return
-        for line in self._stream:
-            self._lines.append(line.rstrip())
-            if self._on_line:
-                self._on_line(self._lines[-1])
+        assert self._stream is not None, "started without a pipe"
+        with self._stream as lines:
+            for line in lines:
+                self._lines.append(line.rstrip())
+                if self._on_line:
+                    self._on_line(self._lines[-1])
 
     @property
     def text(self) -> str:

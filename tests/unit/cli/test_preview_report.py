@@ -1,0 +1,123 @@
+"""What a preview's report says, without an engine."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from berth.catalog.load import load_catalog
+from berth.cli.preview_page import print_page
+from berth.cli.preview_report import Report, report_document
+from berth.cli.resource_notes import UNKNOWN, note
+from berth.costs.from_plan import estimate
+from berth.engine.preview import EnginePreview, PolicyFinding, PreviewedResource
+from tests.unit.planner.stacks import an_8b, an_l4_tier, planned
+
+URN = "urn:pulumi:l4-dev::berth::kubernetes:apps/v1:Deployment::berth-chat"
+
+
+def a_report(monthly_usd: str | None = None, **preview: Any) -> Report:
+    budget = {} if monthly_usd is None else {"budget": {"monthly_usd": Decimal(monthly_usd)}}
+    plan = planned(tiers={"l4": an_l4_tier(min_nodes=1)}, models={"chat": an_8b()}, **budget)
+    return Report(
+        stack="l4-dev",
+        plan=plan,
+        estimate=estimate(plan, load_catalog()),
+        preview=EnginePreview(**preview),
+    )
+
+
+def a_resource(op: str = "create", **changes: Any) -> PreviewedResource:
+    resource: dict[str, Any] = {
+        "urn": URN,
+        "type": "kubernetes:apps/v1:Deployment",
+        "name": "berth-chat",
+        "op": op,
+        "parent": "",
+        "changed": (),
+        "inputs": {},
+    }
+    return PreviewedResource(**(resource | changes))
+
+
+def a_finding(level: str) -> PolicyFinding:
+    return PolicyFinding(
+        kind="image-unpinned",
+        enforcement_level=level,
+        urn=URN,
+        message="The rule in words.\nberth-chat: image x has no tag; pin it\nfix: image: x:v1",
+    )
+
+
+@pytest.mark.parametrize(("level", "refused"), [("mandatory", True), ("advisory", False)])
+def test_only_a_mandatory_finding_refuses(level: str, refused: bool) -> None:
+    report = a_report(policies=[a_finding(level)])
+
+    assert report.refused is refused
+    assert report_document(report)["policies"] == [
+        {
+            "kind": "image-unpinned",
+            "enforcement_level": level,
+            "resource": "berth-chat",
+            "message": "berth-chat: image x has no tag; pin it",
+            "fix": "image: x:v1",
+        }
+    ]
+
+
+def test_the_budget_is_a_limit_that_may_be_reached() -> None:
+    usd = a_report().estimate.plan.usd_per_month
+
+    at_limit = a_report(str(usd))
+    above = a_report(str(usd - Decimal("0.01")))
+
+    assert at_limit.findings == []
+    (finding,) = above.findings
+    assert (finding.kind, finding.enforcement_level) == ("budget-exceeded", "mandatory")
+    assert finding.message.endswith(f"0.01 above the budget of {usd - Decimal('0.01')}")
+
+
+def test_what_later_parts_bring_is_absent() -> None:
+    document = json.loads(json.dumps(report_document(a_report())))
+
+    assert list(document) == ["stack", "resources", "plan", "policies", "cost"]
+    assert not {"speed", "startup", "cost"} & set(document["plan"]["servers"]["chat"])
+    assert not {"servers", "idle"} & set(document["cost"])
+
+
+def test_the_page_nests_resources_and_names_what_changes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    component = a_resource(urn="c", type="berth:index:ModelServer", op="same")
+    changed = a_resource(op="update", parent="c", changed=("spec",))
+
+    print_page(a_report(resources=[component, changed], warnings=["look here"]))
+
+    page = capsys.readouterr().out
+    assert "Resources: 1 unchanged, 1 to change" in page
+    assert "    ~ kubernetes:apps/v1:Deployment berth-chat  changes spec" in page
+    assert "warning: look here" in page
+    assert "1 replica of 1 GPU (tensor parallel 1) on 1 node" in page
+
+
+@pytest.mark.parametrize(
+    ("token", "inputs", "said"),
+    [
+        ("aws:ec2/vpc:Vpc", {"cidrBlock": "10.0.0.0/16"}, "10.0.0.0/16"),
+        ("aws:ec2/vpc:Vpc", {"cidrBlock": UNKNOWN}, ""),
+        (
+            "aws:eks/nodeGroup:NodeGroup",
+            {
+                "instanceTypes": ["g6.xlarge"],
+                "scalingConfig": {"minSize": 0, "desiredSize": 1.0, "maxSize": UNKNOWN},
+            },
+            "g6.xlarge, min 0, desired 1, max ?",
+        ),
+        ("kubernetes:apps/v1:Deployment", {"spec": UNKNOWN}, "? replicas"),
+        ("kubernetes:core/v1:Service", {"spec": {"ports": []}}, ""),
+        ("aws:s3/bucket:Bucket", {}, ""),
+    ],
+)
+def test_a_note_says_what_is_known(token: str, inputs: dict[str, Any], said: str) -> None:
+    assert note(token, inputs) == said
