@@ -180,6 +180,16 @@ class Model(Entry):
     def __eq__(self, other: object) -> bool:
         return self is other
 
+    @cached_property
+    def distinct_layers(self) -> tuple[Layer, ...]:
+        """Each layer once, where many are alike."""
+        return tuple({id(layer): layer for layer in self.layers}.values())
+
+    @cached_property
+    def caches(self) -> tuple[Cache, ...]:
+        """What layers keep, once per distinct layer."""
+        return tuple(layer.cache for layer in self.distinct_layers if layer.cache is not None)
+
     @property
     def outside_tensors(self) -> tuple[Tensor, ...]:
         """Weights of the language model that are in no layer."""

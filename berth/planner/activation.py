@@ -47,7 +47,7 @@ def activation_bytes(
     tokens = max(
         (
             _token_values(layer, model.hidden_size, ranks) * max_num_batched_tokens * 2
-            for layer in set(model.layers)
+            for layer in model.distinct_layers
         ),
         default=0.0,
     )
@@ -107,8 +107,8 @@ def graph_bytes(
     two public figures (gemma-4-E2B on MI300X, Kimi-K3 on MI355X) span 0.05 to 0.18, 0.1. Outside
     0.018 per layer, 0.045 with experts or states. Weak evidence; the error band carries it.
     """
-    experts = any(layer.top_k for layer in model.layers)
-    hybrid = any(isinstance(layer.cache, StateCache) for layer in model.layers)
+    experts = any(layer.top_k for layer in model.distinct_layers)
+    hybrid = any(isinstance(c, StateCache) for c in model.caches)
     if not rules.graphs_in_budget:
         return (0.045 if experts or hybrid else 0.018) * layers * GIB
     if rules.runner_v2 and rules.version < (0, 29, 0):
@@ -122,13 +122,11 @@ def sparse_workspace_bytes(
     model: Model, rules: MemoryRules, max_model_len: int, max_num_batched_tokens: int
 ) -> float:
     """Rows that sparse latent attention gathers, besides everything else."""
-    compressed = next(
-        (la.cache for la in model.layers if isinstance(la.cache, CompressedCache)), None
-    )
+    compressed = next((c for c in model.caches if isinstance(c, CompressedCache)), None)
     if compressed is not None:
         chunk = 4  # requests of a prefill that are gathered together (PREFILL_CHUNK_SIZE)
         return chunk * (max_model_len / 4 + compressed.window + max_num_batched_tokens) * 512 * 2
-    if not any(isinstance(la.cache, LatentCache) and la.cache.sparse for la in model.layers):
+    if not any(isinstance(c, LatentCache) and c.sparse for c in model.caches):
         return 0.0
     factor = 2 if rules.version >= (0, 32, 0) and max_model_len > 262_144 else 5
     return factor * max_model_len * SPARSE_ROW_BYTES
@@ -146,7 +144,7 @@ def _latent_prefill_bytes(
     model: Model, ranks: int, max_num_seqs: int, max_model_len: int, block_tokens: int
 ) -> float:
     """Keys and values that dense latent attention unpacks for cached context."""
-    dense = any(isinstance(la.cache, LatentCache) and not la.cache.sparse for la in model.layers)
+    dense = any(isinstance(c, LatentCache) and not c.sparse for c in model.caches)
     if not dense:
         return 0.0
     rows = min(65_536, max(8 * max_model_len, 4 * max_num_seqs * block_tokens))

@@ -1,6 +1,6 @@
 """What one vLLM server is started with, as far as memory goes. None means: vLLM's own default."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 KvCacheDtype = Literal["auto", "bf16", "fp16", "fp8", "fp8_e4m3", "fp8_e5m2"]
@@ -51,3 +51,29 @@ class EngineOptions:
     def ranks(self) -> int:
         """GPUs of one engine."""
         return self.tensor_parallel_size * self.pipeline_parallel_size
+
+
+MAX_RANKS = 1 << 16
+
+
+def countable(options: EngineOptions, layers: int) -> EngineOptions:
+    """`options` with every value that no server can have left out or brought into range."""
+    share = options.gpu_memory_utilization
+    return replace(
+        options,
+        gpu_memory_utilization=share if share is not None and 0 < share <= 1 else None,
+        tensor_parallel_size=min(max(1, options.tensor_parallel_size), MAX_RANKS),
+        pipeline_parallel_size=min(max(1, options.pipeline_parallel_size), max(1, layers)),
+        data_parallel_size=min(max(1, options.data_parallel_size), MAX_RANKS),
+        decode_context_parallel_size=min(max(1, options.decode_context_parallel_size), MAX_RANKS),
+        max_model_len=_positive(options.max_model_len),
+        max_num_seqs=_positive(options.max_num_seqs),
+        max_num_batched_tokens=_positive(options.max_num_batched_tokens),
+        kv_cache_memory_bytes=_positive(options.kv_cache_memory_bytes),
+        block_size=_positive(options.block_size),
+        speculative_tokens=max(0, options.speculative_tokens),
+    )
+
+
+def _positive(value: int | None) -> int | None:
+    return value if value is not None and value > 0 else None

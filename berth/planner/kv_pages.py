@@ -163,4 +163,4 @@ def _multiple(size: int) -> int:
 
 def is_compressed(model: Model) -> bool:
     """Whether the model packs pages of unlike size into one block."""
-    return any(isinstance(layer.cache, CompressedCache) for layer in model.layers)
+    return any(isinstance(c, CompressedCache) for c in model.caches)

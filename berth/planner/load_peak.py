@@ -28,7 +28,7 @@ def load_peak_bytes(
         return float(wide.bytes)
     if version < LAYERWISE_FROM:
         return wide.bytes + loaded_bytes
-    return loaded_bytes + wide.bytes / max(1, len(wide.layers))
+    return loaded_bytes + wide.bytes / max(1, wide.layers)
 
 
 def quantization_argument(model: Model, quantization: str, version: Version) -> str | None:

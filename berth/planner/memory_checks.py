@@ -101,7 +101,7 @@ def _parallel_reasons(model: Model, options: EngineOptions) -> list[str]:
                 f"use {_list_or(_divisors(model.attention_heads))}",
             )
         )
-    caches = [layer.cache for layer in model.layers if isinstance(layer.cache, HeadCache)]
+    caches = [c for c in model.caches if isinstance(c, HeadCache)]
     unlike = [n for n in sorted({c.kv_heads for c in caches}) if n % ranks and ranks % n]
     if unlike and not reasons:
         reasons.append(
@@ -127,7 +127,7 @@ def _parallel_reasons(model: Model, options: EngineOptions) -> list[str]:
 def _format_reasons(model: Model, gpu: Gpu, options: EngineOptions) -> list[str]:
     reasons = []
     available = (*gpu.computes, *gpu.stores)
-    families: set[str] = {t.format.family for la in model.layers for t in la.tensors}
+    families: set[str] = {t.format.family for la in model.distinct_layers for t in la.tensors}
     families -= {"16bit", "fp32"}
     chosen = resolved_quantization(model, options.quantization)
     if chosen != "auto":

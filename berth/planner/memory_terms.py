@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from berth.catalog.gpu import Gpu
 from berth.catalog.model_shape import LatentCache, Model, StateCache
@@ -13,7 +14,7 @@ from berth.planner.activation import (
     kept_bytes,
     non_torch_bytes,
 )
-from berth.planner.engine_options import EngineOptions
+from berth.planner.engine_options import EngineOptions, countable
 from berth.planner.kv_groups import CacheLayout, group_pages
 from berth.planner.kv_pages import DEFAULT_BLOCK_TOKENS, PageOptions, is_compressed, layer_pages
 from berth.planner.load_peak import load_peak_bytes
@@ -21,7 +22,6 @@ from berth.planner.vllm_rules import (
     NEWEST,
     MemoryRules,
     batch_defaults,
-    is_known,
     memory_rules,
     parse_version,
 )
@@ -117,114 +117,138 @@ class Terms:
         return low
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """How much a server works on at once."""
+
+    tokens: int
+    """Of one step."""
+    sequences: int
+    model_len: int
+
+
+@dataclass(frozen=True, slots=True)
+class _StageTerms:
+    """What differs between pipeline stages."""
+
+    weights_bytes: float
+    graph_bytes: float
+    kv_bytes: float
+    layout: CacheLayout
+
+    @property
+    def blocks(self) -> float:
+        """Blocks, or bytes where nothing is kept per token."""
+        return self.kv_bytes / (self.layout.block_bytes or 1)
+
+
 def memory_terms(model: Model, gpu: Gpu, options: EngineOptions) -> Terms:
-    """All terms; options that vLLM would refuse are brought to the nearest that can be counted."""
-    version = parse_version(options.vllm_version)
-    known = version if version is not None and is_known(version) else NEWEST
-    ranks = max(1, options.tensor_parallel_size)
-    stages_count = min(max(1, options.pipeline_parallel_size), len(model.layers))
-    rules = memory_rules(known, model, stages_count)
-    tokens, seqs, max_model_len = resolved_batch(model, gpu, options, rules)
-    fixed_kv = options.kv_cache_memory_bytes is not None
-    kernels = kernels_of(gpu, known, model)
-    parallel = Parallel(ranks, stages_count, _expert_ranks(options), kernels)
-    towers = bool(model.towers) and not options.language_model_only
-    value_bytes = 4 if options.dtype == "fp32" else 2  # `auto` casts fp32 checkpoints to 16 bits
-    quantization = resolved_quantization(model, options.quantization)
-    stages = stage_weights(model, parallel, quantization, towers=towers, value_bytes=value_bytes)
-    utilization = options.gpu_memory_utilization or rules.default_utilization
-    requested = math.ceil(gpu.visible_gib * GIB * utilization)
-    in_flight = tokens * (rules.batches_in_flight if options.async_scheduling else 1)
+    """All terms; options that vLLM would refuse count as if they were left out."""
+    options = countable(options, len(model.layers))
+    version = parse_version(options.vllm_version) or NEWEST
+    ranks, stages = options.tensor_parallel_size, options.pipeline_parallel_size
+    rules = memory_rules(version, model, stages)
+    batch = resolved_batch(model, gpu, options, rules)
+    parallel = Parallel(ranks, stages, _expert_ranks(options), kernels_of(gpu, version, model))
     block_tokens = options.block_size or default_block_tokens(model, gpu)
-    page_options = PageOptions(
-        tensor_parallel_size=ranks,
-        value_bytes=cache_value_bytes(model, options),
-        block_tokens=block_tokens,
-        mamba2_checkpoint=known >= (0, 29, 0),
-        prefix_caching=options.prefix_caching,
-        speculative_tokens=options.speculative_tokens,
-        chunks_keep_all=rules.chunks_keep_all,
-    )
-    other = non_torch_bytes(rules, ranks * stages_count, unified_memory=gpu.unified_memory)
-    other += kept_bytes(model, rules, seqs)
-    activation = activation_bytes(
+    profile = activation_bytes(
         model,
         rules,
         tensor_parallel_size=ranks,
-        max_num_seqs=seqs,
-        max_num_batched_tokens=tokens,
-        max_model_len=max_model_len,
+        max_num_seqs=batch.sequences,
+        max_num_batched_tokens=batch.tokens,
+        max_model_len=batch.model_len,
         block_tokens=block_tokens,
-        towers=towers,
+        towers=_has_towers(model, options),
     )
-    sizes = capture_sizes(seqs, tokens, options.speculative_tokens)
-    worst: tuple[float, float, float, float, CacheLayout] | None = None
-    for stage in stages:
-        layout = _stage_layout(stage, page_options, model)
+    other = non_torch_bytes(rules, options.ranks, unified_memory=gpu.unified_memory)
+    other += kept_bytes(model, rules, batch.sequences)
+    utilization = options.gpu_memory_utilization or rules.default_utilization
+    requested = math.ceil(gpu.visible_gib * GIB * utilization)
+    pages = _page_options(model, options, rules, block_tokens)
+    left = requested - other - profile
+    worst = _worst_stage(model, gpu, options, rules, parallel, batch, pages, left)
+    fixed_kv = options.kv_cache_memory_bytes is not None
+    parallel_baseline = options.ranks > 1
+    baseline = gpu.used_at_baseline_parallel_gib if parallel_baseline else gpu.used_at_baseline_gib
+    return Terms(
+        rules=rules,
+        utilization=utilization,
+        requested_bytes=requested,
+        baseline_bytes=baseline * GIB,
+        weights_bytes=worst.weights_bytes,
+        load_peak_bytes=load_peak_bytes(model, parallel, options, worst.weights_bytes, version),
+        other_bytes=other,
+        activation_bytes=profile,
+        graph_bytes=worst.graph_bytes,
+        kv_bytes=worst.kv_bytes,
+        margin_bytes=0.0 if fixed_kv else options.margin_share * gpu.visible_gib * GIB,
+        fixed_kv=fixed_kv,
+        layout=worst.layout,
+        states_share_blocks=_has_states(model) and not options.enforce_eager,
+        in_flight_tokens=batch.tokens
+        * (rules.batches_in_flight if options.async_scheduling else 1),
+        max_model_len=batch.model_len,
+        max_positions=max(model.max_positions, batch.model_len),
+        max_num_seqs=batch.sequences,
+        max_num_batched_tokens=batch.tokens,
+        context_parallel_size=options.decode_context_parallel_size,
+    )
+
+
+def _worst_stage(
+    model: Model,
+    gpu: Gpu,
+    options: EngineOptions,
+    rules: MemoryRules,
+    parallel: Parallel,
+    batch: Batch,
+    pages: PageOptions,
+    left_bytes: float,
+) -> _StageTerms:
+    """The pipeline stage that holds the fewest blocks; its pool is that of the engine."""
+    quantization = resolved_quantization(model, options.quantization)
+    value_bytes = 4 if options.dtype == "fp32" else 2  # `auto` casts fp32 checkpoints to 16 bits
+    towers = _has_towers(model, options)
+    sizes = capture_sizes(batch.sequences, batch.tokens, options.speculative_tokens)
+    found: list[_StageTerms] = []
+    for stage in stage_weights(
+        model, parallel, quantization, towers=towers, value_bytes=value_bytes
+    ):
         graphs = 0.0
         if not options.enforce_eager:
             graphs = graph_bytes(
                 model,
                 rules,
-                len(stage.layers),
+                stage.layers,
                 sizes=sizes,
-                max_num_seqs=seqs,
+                max_num_seqs=batch.sequences,
                 unified_memory=gpu.unified_memory,
                 amd=gpu.vendor == "amd",
             )
-        weights = stage.bytes * LOADED_OVER_STORED - options.cpu_offload_gib * GIB
-        in_budget = graphs if rules.graphs_in_budget else 0.0
-        left = requested - weights - other - activation - in_budget
+        weights = max(0.0, stage.bytes * LOADED_OVER_STORED - options.cpu_offload_gib * GIB)
+        kv = left_bytes - weights - (graphs if rules.graphs_in_budget else 0.0)
         if options.kv_cache_memory_bytes is not None:
-            left = float(options.kv_cache_memory_bytes)
-        blocks = left / layout.block_bytes if layout.block_bytes else left
-        if worst is None or blocks < worst[0]:
-            worst = (blocks, weights, graphs, left, layout)
-    assert worst is not None
-    _, weights, graphs, left, layout = worst
-    return Terms(
-        rules=rules,
-        utilization=utilization,
-        requested_bytes=requested,
-        baseline_bytes=_baseline_gib(gpu, ranks * stages_count) * GIB,
-        weights_bytes=weights,
-        load_peak_bytes=load_peak_bytes(model, parallel, options, weights, known),
-        other_bytes=other,
-        activation_bytes=activation,
-        graph_bytes=graphs,
-        kv_bytes=left,
-        margin_bytes=0.0 if fixed_kv else options.margin_share * gpu.visible_gib * GIB,
-        fixed_kv=fixed_kv,
-        layout=layout,
-        states_share_blocks=_has_states(model) and not options.enforce_eager,
-        in_flight_tokens=in_flight,
-        max_model_len=max_model_len,
-        max_positions=max(model.max_positions, max_model_len),
-        max_num_seqs=seqs,
-        max_num_batched_tokens=tokens,
-        context_parallel_size=max(1, options.decode_context_parallel_size),
-    )
+            kv = float(options.kv_cache_memory_bytes)
+        found.append(_StageTerms(weights, graphs, kv, _stage_layout(model, stage, pages)))
+    return min(found, key=lambda terms: terms.blocks)
 
 
-def resolved_batch(
-    model: Model, gpu: Gpu, options: EngineOptions, rules: MemoryRules
-) -> tuple[int, int, int]:
+def resolved_batch(model: Model, gpu: Gpu, options: EngineOptions, rules: MemoryRules) -> Batch:
     """Batched tokens, sequences and length as vLLM resolves them.
 
     Source: vLLM, `engine/arg_utils.py`: the default tokens are at most sequences times length, the
     sequences at most the tokens.
     """
-    max_model_len = options.max_model_len or model.max_positions
-    default_tokens, default_seqs = batch_defaults(rules.version, gpu)
-    seqs = options.max_num_seqs or default_seqs
+    model_len = options.max_model_len or model.max_positions
+    default_tokens, default_sequences = batch_defaults(rules.version, gpu)
+    sequences = options.max_num_seqs or default_sequences
     tokens = options.max_num_batched_tokens
     if tokens is None:
-        tokens = min(default_tokens, seqs * max_model_len)
-        if options.max_num_seqs:
-            tokens = max(tokens, options.max_num_seqs)
+        tokens = max(min(default_tokens, sequences * model_len), options.max_num_seqs or 1)
     if options.max_num_seqs is None:
-        seqs = min(seqs, tokens)
-    return tokens, seqs, max_model_len
+        sequences = min(sequences, tokens)
+    return Batch(tokens, sequences, model_len)
 
 
 def cache_value_bytes(model: Model, options: EngineOptions) -> int:
@@ -241,7 +265,7 @@ def default_block_tokens(model: Model, gpu: Gpu) -> int:
 
     Source: vLLM, `platforms/cuda.py` and `get_supported_kernel_block_sizes` of the backends.
     """
-    caches = [layer.cache for layer in model.layers if isinstance(layer.cache, LatentCache)]
+    caches = [c for c in model.caches if isinstance(c, LatentCache)]
     if gpu.vendor == "amd" or not caches:
         return DEFAULT_BLOCK_TOKENS
     if caches[0].sparse:
@@ -249,22 +273,38 @@ def default_block_tokens(model: Model, gpu: Gpu) -> int:
     return 32 if gpu.capability[0] == 10 else DEFAULT_BLOCK_TOKENS
 
 
-def _stage_layout(stage: StageWeights, options: PageOptions, model: Model) -> CacheLayout:
-    caches = [layer.cache for layer in stage.layers if layer.cache is not None]
+def _page_options(
+    model: Model, options: EngineOptions, rules: MemoryRules, block_tokens: int
+) -> PageOptions:
+    return PageOptions(
+        tensor_parallel_size=options.tensor_parallel_size,
+        value_bytes=cache_value_bytes(model, options),
+        block_tokens=block_tokens,
+        mamba2_checkpoint=rules.version >= (0, 29, 0),
+        prefix_caching=options.prefix_caching,
+        speculative_tokens=options.speculative_tokens,
+        chunks_keep_all=rules.chunks_keep_all,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _stage_layout(model: Model, stage: StageWeights, options: PageOptions) -> CacheLayout:
     if model.pooling:
         return CacheLayout((), 0, 0)
+    layers = model.layers[stage.first : stage.first + stage.layers]
+    caches = [layer.cache for layer in layers if layer.cache is not None]
     return group_pages(layer_pages(caches, options), packed=is_compressed(model))
 
 
 def _expert_ranks(options: EngineOptions) -> int:
-    return (
-        options.tensor_parallel_size * options.data_parallel_size if options.expert_parallel else 1
-    )
+    if not options.expert_parallel:
+        return 1
+    return options.tensor_parallel_size * options.data_parallel_size
+
+
+def _has_towers(model: Model, options: EngineOptions) -> bool:
+    return bool(model.towers) and not options.language_model_only
 
 
 def _has_states(model: Model) -> bool:
-    return any(isinstance(layer.cache, StateCache) for layer in model.layers)
-
-
-def _baseline_gib(gpu: Gpu, ranks: int) -> float:
-    return gpu.used_at_baseline_parallel_gib if ranks > 1 else gpu.used_at_baseline_gib
+    return any(isinstance(c, StateCache) for c in model.caches)

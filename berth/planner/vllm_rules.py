@@ -87,8 +87,8 @@ def uses_runner_v2(version: Version, model: Model) -> bool:
         return True
     if version >= (0, 28, 0) and model.architecture in V2_FROM_0_28:
         return True
-    dense = not any(layer.top_k for layer in model.layers)
-    hybrid = any(isinstance(layer.cache, StateCache | CompressedCache) for layer in model.layers)
+    dense = not any(layer.top_k for layer in model.distinct_layers)
+    hybrid = any(isinstance(c, StateCache | CompressedCache) for c in model.caches)
     if version >= (0, 25, 0):
         return (dense and not hybrid) or model.architecture in V2_BEFORE_ALL
     if version >= (0, 24, 0):

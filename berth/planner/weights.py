@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from berth.catalog.model_shape import Layer, Model, Tensor
-from berth.catalog.quantization import EXPERTS
 from berth.catalog.weight_format import (
     BITS16,
     FP8_CHANNEL,
@@ -44,7 +43,9 @@ ONLINE = frozenset({"fp8", "bitsandbytes"})
 class StageWeights:
     """One pipeline stage on one tensor-parallel rank."""
 
-    layers: tuple[Layer, ...]
+    first: int
+    """Its first layer."""
+    layers: int
     bytes: int
 
 
@@ -74,7 +75,7 @@ def stage_weights(
         total += _ends_bytes(model, parallel, index, value_bytes)
         if towers and index == 0:
             total += _tower_bytes(model, parallel, value_bytes)
-        stages.append(StageWeights(layers, round(total)))
+        stages.append(StageWeights(first - count, count, round(total)))
     return tuple(stages)
 
 
@@ -198,8 +199,3 @@ def _tower_bytes(model: Model, parallel: Parallel, value_bytes: int) -> float:
         total += tower.vector_parameters * value_bytes
         total += sum(rank_bytes(t, split, t.format, value_bytes) for t in tower.tensors)
     return total
-
-
-def has_experts(model: Model) -> bool:
-    """Whether any layer routes tokens to experts."""
-    return any(t.split in EXPERTS for layer in model.layers for t in layer.tensors)
