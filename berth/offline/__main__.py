@@ -21,11 +21,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     state_dir = options.state or (project_dir or Path.cwd()) / DEFAULT_STATE_DIR
     try:
         with OfflineProviders(state_dir) as providers, without_salt(project_dir):
-            environment = offline_environment(state_dir, providers)
-            return run_command(options.command, {**os.environ, **environment})
+            environment = {**os.environ, **offline_environment(state_dir, providers)}
+            if project_dir is not None:
+                environment["PATH"] = _path_with_made_programs(project_dir)
+            return run_command(options.command, environment)
     except OSError as error:
         print(f"{state_dir}: {error.strerror}; name another folder with --state", file=sys.stderr)
         return _USAGE_ERROR
+
+
+def _path_with_made_programs(project_dir: Path) -> str:
+    """The PATH, and after all else the programs that `berth tools` made for the project."""
+    made = project_dir / ".berth" / "bin"
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), str(made)])
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -1,5 +1,6 @@
 """Keeps the author's stack files as they were: making a stack writes a salt into its file."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import yaml
 
 _SALT = "encryptionsalt:"
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d)(?:Z| \+0000 UTC)?)?")
+"""A day or a moment, as an author writes it and as the CLI writes it anew."""
 
 
 def find_project_dir(start: Path) -> Path | None:
@@ -46,7 +49,22 @@ def _restore(path: Path, before: str | None, now: str) -> None:
 
 
 def _meaning(text: str) -> object:
-    return yaml.safe_load(text) or {}
+    """What a stack file says, however it is written."""
+    every_value_as_text = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506  # makes no objects
+    return _normal(every_value_as_text or {})
+
+
+def _normal(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _normal(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_normal(item) for item in value]
+    if isinstance(value, str):
+        moment = _MOMENT.fullmatch(value)
+        if moment:
+            return (moment[1], moment[2] or "00:00:00")
+        return "" if value in ("null", "~") else value
+    return value
 
 
 def _texts(project_dir: Path) -> dict[Path, str]:

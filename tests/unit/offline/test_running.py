@@ -9,7 +9,7 @@ from berth.offline import OfflineProviders, offline_environment
 from berth.offline.__main__ import main
 from berth.offline.stack_files import find_project_dir, without_salt
 
-STACK = "# the author's words\nconfig:\n  aws:region: us-east-1\n"
+STACK = "# the author's words\nconfig:\n  aws:region: us-east-1\n  p:day: 2026-11-30\n"
 SALT = "encryptionsalt: v1:abc=:v1:def\n"
 
 
@@ -39,7 +39,9 @@ def test_the_environment_keeps_everything_below_the_state_folder(tmp_path: Path)
     [
         pytest.param(SALT + STACK, STACK, id="salt-alone"),
         pytest.param(
-            "config:\n  aws:region: us-east-1\n" + SALT, STACK, id="salt-and-comments-lost"
+            "config:\n  p:day: 2026-11-30 00:00:00 +0000 UTC\n  aws:region: us-east-1\n" + SALT,
+            STACK,
+            id="salt-and-written-anew",
         ),
         pytest.param(
             STACK + "  p:x: 1\n" + SALT, STACK + "  p:x: 1\n" + SALT, id="salt-and-a-setting"
