@@ -31,6 +31,8 @@ class Context:
     view: StackView
     options: Mapping[str, Any]
     """The rule's own settings, as its `options` describes them."""
+    environment: Environment | None = None
+    """Of the stack; None: the tags and labels of each resource decide for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ def run_rule(
     findings: list[Finding] = []
     not_checked: dict[tuple[str, str, str], NotChecked] = {}
     surprises: list[Surprise] = []
-    context = Context(view, options or {})
+    context = Context(view, options or {}, environment)
     for subject in rule.subjects(view):
         resource: Resource = subject.resource
         names = {"kind": rule.id, "resource": resource.name, "urn": resource.urn}
