@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from berth.catalog.gpu_software import is_older, load_gpu_software
+from berth.rules.finding import Level
 from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.chart import Chart
@@ -108,7 +109,9 @@ def _has_plugin(view: StackView) -> bool:
             chart.values.at("devicePlugin", "enabled")
         ):
             return True
-    if any(view.charts_named("nvidia-device-plugin", "nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")):
+    if any(
+        view.charts_named("nvidia-device-plugin", "nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
+    ):
         return True
     return _runs(view, ("device-plugin", "dra-driver"))
 
@@ -195,7 +198,7 @@ def _find_old_toolkit(chart: Chart, context: Context) -> Iterator[Breach]:
     known = load_gpu_software()
     fixed = known.container_toolkit.first_fixed
     version = toolkit.at("version").text()
-    level = "mandatory" if context.options.get("multiTenant") is True else None
+    level: Level | None = "mandatory" if context.options.get("multiTenant") is True else None
     if version and is_older(version, fixed):
         yield Breach(
             where=chart.resource.name,
@@ -205,7 +208,9 @@ def _find_old_toolkit(chart: Chart, context: Context) -> Iterator[Breach]:
             fix=f"set {toolkit.at('version').path} to v{fixed} or newer",
             level=level,
         )
-    elif not version and is_older(chart.version or "v999", known.gpu_operator.first_with_fixed_toolkit):
+    elif not version and is_older(
+        chart.version or "v999", known.gpu_operator.first_with_fixed_toolkit
+    ):
         first = known.gpu_operator.first_with_fixed_toolkit
         yield Breach(
             where=chart.resource.name,
@@ -259,9 +264,9 @@ def _why_not_default(context: Context) -> str | None:
         if _has_cdi(chart):
             return None
         for variable in chart.values.at("toolkit", "env").items():
-            if variable.at("name").known() == "CONTAINERD_SET_AS_DEFAULT":
-                if str(variable.at("value").known()).lower() in ("false", "0"):
-                    return f"{chart.resource.name} leaves the default runtime as it is"
+            is_switch = variable.at("name").known() == "CONTAINERD_SET_AS_DEFAULT"
+            if is_switch and str(variable.at("value").known()).lower() in ("false", "0"):
+                return f"{chart.resource.name} leaves the default runtime as it is"
     if context.options.get("nvidiaRuntimeIsDefault") is False:
         return "NVIDIA's runtime is not the default here"
     return None

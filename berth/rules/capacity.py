@@ -8,7 +8,7 @@ from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY, parse_quantity
 from berth.rules.stack_view.field import Field
-from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION, pools_for
+from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION
 from berth.rules.stack_view.pod import Pod
 from berth.rules.stack_view.pool import Pool
 from berth.rules.stack_view.sharing import capacity_of
@@ -30,7 +30,7 @@ def _subjects(view: StackView) -> Iterator[Pod | Pool]:
 
 
 def _pod_beyond_node(pod: Pod, context: Context) -> Iterator[Breach]:
-    asked = {k: n for k, n in (pod.gpus_by_key() or {}).items() if "/mig-" not in k}
+    asked = {k: n for k, n in (pod.gpus_by_key or {}).items() if "/mig-" not in k}
     if len(asked) != 1:
         return
     ((key, count),) = asked.items()
@@ -90,8 +90,8 @@ def _demand(pool: Pool, key: str, view: StackView) -> tuple[int, list[str]]:
     for pod in view.pods():
         if not isinstance(pod.workload, Workload) or pod.workload.is_job:
             continue
-        each = (pod.gpus_by_key() or {}).get(key, 0)
-        if not each or pools_for(pod, view.pools) != (pool,):
+        each = (pod.gpus_by_key or {}).get(key, 0)
+        if not each or view.pools_for(pod) != (pool,):
             continue
         if pod.workload.kind == "DaemonSet":
             continue
@@ -133,7 +133,7 @@ def _find_deadlock(workload: Workload, context: Context) -> Iterator[Breach]:
     if workload.kind != "Deployment" or strategy.at("type").text() == "Recreate":
         return
     pod = workload.pods[0]
-    asked = {key: n for key, n in (pod.gpus_by_key() or {}).items() if n}
+    asked = {key: n for key, n in (pod.gpus_by_key or {}).items() if n}
     replicas = pod.count
     rolling = strategy.at("rollingUpdate")
     surge = _share(rolling.at("maxSurge"), replicas, up=True)
@@ -142,7 +142,7 @@ def _find_deadlock(workload: Workload, context: Context) -> Iterator[Breach]:
         return
     ((key, each),) = asked.items()
     fix = "set spec.strategy.rollingUpdate to {maxSurge: 0, maxUnavailable: 1}"
-    pools = pools_for(pod, context.view.pools)
+    pools = context.view.pools_for(pod)
     if not pools:
         yield Breach(
             where=workload.resource.name,
@@ -172,8 +172,8 @@ def _spare(pools: tuple[Pool, ...], key: str, view: StackView) -> float | None:
         return None
     used = 0
     for pod in view.pods():
-        each = (pod.gpus_by_key() or {}).get(key, 0)
-        mine = pools_for(pod, view.pools) if each else ()
+        each = (pod.gpus_by_key or {}).get(key, 0)
+        mine = view.pools_for(pod) if each else ()
         if mine and set(mine) <= set(pools):
             used += each * pod.count
     return sum(room for room in rooms if room is not None) - used

@@ -10,7 +10,7 @@ from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.image_software import cuda_of, vllm_version
-from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION, pools_for
+from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION
 from berth.rules.stack_view.pod import Container
 from berth.rules.stack_view.pool import Pool
 
@@ -148,7 +148,7 @@ def _drivers(container: Container, context: Context) -> list[str]:
     view = context.view
     if container.init or not any(k.startswith("nvidia.com/") for k in container.asked_keys):
         return []
-    pools: list[Pool | None] = [*pools_for(container.pod, view.pools)]
+    pools: list[Pool | None] = [*view.pools_for(container.pod)]
     drivers = [driver_of(pool, view) for pool in pools or [None]]
     return [driver for driver in drivers if driver] if all(drivers) else []
 

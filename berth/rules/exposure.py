@@ -14,7 +14,7 @@ from berth.rules.stack_view.pod import Container, Pod
 _SCHEME: Final = "service.beta.kubernetes.io/aws-load-balancer-scheme"
 _INTERNAL: Final = {
     _SCHEME: ("internal",),
-    "service.beta.kubernetes.io/aws-load-balancer-internal": ("true", "0.0.0.0/0"),  # noqa: S104
+    "service.beta.kubernetes.io/aws-load-balancer-internal": ("true", "0.0.0.0/0"),
     "service.beta.kubernetes.io/azure-load-balancer-internal": ("true",),
     "networking.gke.io/load-balancer-type": ("internal",),
     "cloud.google.com/load-balancer-type": ("internal",),

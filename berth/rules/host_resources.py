@@ -89,7 +89,7 @@ def _find_little_shm(container: Container, context: Context) -> Iterator[Breach]
         return
     volume = mounted_volume(container, "/dev/shm", exact=True)  # noqa: S108
     size = volume.source.at("emptyDir", "sizeLimit") if volume else None
-    is_in_memory = bool(volume) and volume.source.at("emptyDir", "medium").text() == "Memory"
+    is_in_memory = bool(volume and volume.source.at("emptyDir", "medium").text() == "Memory")
     path = container.pod.spec.path
     if volume is None or not is_in_memory:
         yield Breach(

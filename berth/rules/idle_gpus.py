@@ -7,7 +7,6 @@ from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY
 from berth.rules.stack_view.engine_arguments import Engine
-from berth.rules.stack_view.nodes import pools_for
 from berth.rules.stack_view.pod import Container, Pod
 from berth.rules.stack_view.pool import Pool
 from berth.rules.stack_view.sharing import sharing_of
@@ -72,7 +71,7 @@ def _idle_in_pod(container: Container, view: StackView) -> Iterator[Breach]:
     own = container.gpus
     if own is None or None in (ranks.tensor, ranks.pipeline, data):
         return
-    pool = next(iter(pools_for(container.pod, view.pools)), None)
+    pool = next(iter(view.pools_for(container.pod)), None)
     if sharing_of(pool, view) is not None:
         return
     total = _gpus_of_group(container, own)
@@ -101,7 +100,7 @@ def _gpus_of_group(container: Container, own: int) -> int | None:
     total = 0
     workload_pods: tuple[Pod, ...] = getattr(pod.workload, "pods", ())
     for other in workload_pods:
-        asked = other.gpus_by_key()
+        asked = other.gpus_by_key
         if asked is None:
             return None
         total += sum(asked.values()) * (other.pods_per_replica.integer() or 1)

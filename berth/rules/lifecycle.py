@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from berth.rules.model_facts import known_model
@@ -113,7 +114,7 @@ def _sleep_before_stop_s(container: Container) -> float:
         return max(0, stated)
     commands = read_commands(hook.at("exec", "command"), Field(None), container.body.at("env"))
     for words in commands:
-        for program, duration in zip(words, words[1:], strict=False):
+        for program, duration in pairwise(words):
             amount = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]+)?)([smh]?)", duration)
             if program.rpartition("/")[2] == "sleep" and amount:
                 return float(amount[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[amount[2]]

@@ -183,9 +183,7 @@ def _disk(pool: Pool) -> tuple[float, str, str] | None:
     return size or _DEFAULT_DISK_GIB, where, f"set {stated.path} to 200"
 
 
-def _template_disk(
-    template: Field, pool: Pool, ami_type: str
-) -> tuple[float, str, str] | None:
+def _template_disk(template: Field, pool: Pool, ami_type: str) -> tuple[float, str, str] | None:
     if _LOCAL_DISKS.search(decoded_user_data(template)):
         return None
     sizes: dict[str, float] = {}

@@ -16,10 +16,13 @@ def _find_too_many_ranks(subject: Container | Chart, context: Context) -> Iterat
         yield from _in_chart(subject)
     elif not subject.pod.role:
         yield from _in_pod(subject)
-    elif subject.pod.role == "leader" or subject.pod.workload.serve_words:
+    elif _speaks_for_group(subject):
         yield from _in_group(subject)
-    elif subject.pod is subject.pod.workload.pods[0]:
-        yield from _in_group(subject)
+
+
+def _speaks_for_group(container: Container) -> bool:
+    pod, workload = container.pod, container.pod.workload
+    return pod.role == "leader" or bool(workload.serve_words) or pod is workload.pods[0]
 
 
 def _subjects(view: StackView) -> Iterator[Container | Chart]:

@@ -173,6 +173,7 @@ MISSING_TOLERATION = Rule(
     judge=_find_blocked,
 )
 
+
 def _find_unsatisfiable(pod: Pod, context: Context) -> Iterator[Breach]:
     gpu_pools = [pool for pool in context.view.pools if pool.vendor is not None]
     if not gpu_pools or not pod.is_gpu_workload or not any(read_terms(pod.spec)):

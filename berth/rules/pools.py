@@ -9,7 +9,6 @@ from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY
 from berth.rules.stack_view.field import Field
-from berth.rules.stack_view.nodes import pools_for
 from berth.rules.stack_view.placement import candidate_pools, read_terms
 from berth.rules.stack_view.pod import Pod
 from berth.rules.stack_view.pool import Pool
@@ -206,7 +205,7 @@ def _find_unprotected(pod: Pod, context: Context) -> Iterator[Breach]:
 
 
 def _karpenter_pools(pod: Pod, view: StackView) -> Iterator[Pool]:
-    pools = pools_for(pod, view.pools)
+    pools = view.pools_for(pod)
     is_free = not any(read_terms(pod.spec))
     for pool in pools or (view.pools if is_free else ()):
         if pool.kind == "node pool" and pool.vendor:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from berth.rules.resource import Resource
 from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.chart import Chart
 from berth.rules.stack_view.command_line import ELSEWHERE_MARK
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.pod import Container
-from berth.rules.resource import Resource
 
 _SECRET_ENDINGS: Final = ("TOKEN", "SECRET", "PASSWORD", "API_KEY", "ACCESS_KEY")
 _REFERENCE: Final = re.compile(r"\$\(.*\)|\$\{?[A-Za-z_].*|\s*")

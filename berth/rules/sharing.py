@@ -9,7 +9,7 @@ from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY, mig_profile
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.image_software import vllm_version
-from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION, pools_for
+from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION
 from berth.rules.stack_view.pod import Container, Pod
 from berth.rules.stack_view.pool import Pool
 from berth.rules.stack_view.sharing import mig_layout, mig_strategy, sharing_of
@@ -23,7 +23,7 @@ def _find_slice_misuse(subject: Pod | Pool, context: Context) -> Iterator[Breach
     if isinstance(subject, Pool):
         yield from _overbooked(subject, context.view)
         return
-    pools = pools_for(subject, context.view.pools)
+    pools = context.view.pools_for(subject)
     sharing = sharing_of(pools[0] if pools else None, context.view)
     if sharing is None:
         return
@@ -66,7 +66,7 @@ def _overbooked(pool: Pool, view: StackView) -> Iterator[Breach]:
     shares = [
         (container, pod.count, _share(container))
         for pod in view.pods()
-        if pools_for(pod, view.pools) == (pool,)
+        if view.pools_for(pod) == (pool,)
         for container in pod.containers
         if container.engine == "vllm" and {_WHOLE, _SHARED} & set(container.asked_keys)
     ]
@@ -129,7 +129,7 @@ def _unlike_strategy(
     strategy = mig_strategy(context.view)
     if strategy in ("single", "none") and profile:
         return f"and MIG strategy {strategy} counts every device as {_WHOLE}", _WHOLE
-    pools = pools_for(pod, context.view.pools)
+    pools = context.view.pools_for(pod)
     layouts = [_all_sliced(pool) for pool in pools]
     if strategy != "mixed" or not layouts or not all(layouts):
         return None
@@ -145,9 +145,7 @@ def _all_sliced(pool: Pool) -> str | None:
     return "balanced" if stated == "all-balanced" else mig_layout(pool)
 
 
-def _unknown_profile(
-    pod: Pod, profile: str | None, context: Context
-) -> tuple[str, str] | None:
+def _unknown_profile(pod: Pod, profile: str | None, context: Context) -> tuple[str, str] | None:
     if profile is None:
         return None
     for nodes in context.view.nodes_of(pod, context.options):

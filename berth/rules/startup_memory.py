@@ -195,9 +195,7 @@ def _weights_problem(model: Model, gpu: Gpu, gpus: int) -> str | None:
     return f"weights of {each_gib:.1f} GiB per GPU do not fit {gpu.visible_gib:.1f} GiB"
 
 
-def _pooling_problem(
-    model: Model, gpu: Gpu, arguments: EngineArguments, gpus: int
-) -> str | None:
+def _pooling_problem(model: Model, gpu: Gpu, arguments: EngineArguments, gpus: int) -> str | None:
     needed_gib = 1.02 * model.weights_bytes / GIB / gpus + 1
     share = _utilization(arguments, None)
     if needed_gib <= share * gpu.visible_gib:

@@ -9,7 +9,6 @@ from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import vendor_of_key
 from berth.rules.stack_view.image import Image
-from berth.rules.stack_view.nodes import pools_for
 from berth.rules.stack_view.placement import named_instance_types, read_terms
 from berth.rules.stack_view.pod import Container, Pod
 
@@ -110,7 +109,7 @@ def _arm_place(pod: Pod, view: StackView) -> str | None:
     if types:
         on_arm = all(name.partition(".")[0] in _ARM_FAMILIES for name in types)
         return f"{types[0]} has an Arm processor" if on_arm else None
-    pools = pools_for(pod, view.pools) if pod.is_gpu_workload else ()
+    pools = view.pools_for(pod) if pod.is_gpu_workload else ()
     if pools and all(pool.label("kubernetes.io/arch") == "arm64" for pool in pools):
         return f"pool {pools[0].name} has Arm processors"
     return None

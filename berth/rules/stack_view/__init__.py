@@ -10,7 +10,7 @@ from berth.rules.stack_view.accelerators import Vendor
 from berth.rules.stack_view.chart import Chart, read_charts
 from berth.rules.stack_view.config_maps import read_config_maps
 from berth.rules.stack_view.instances import Accelerators, load_accelerators
-from berth.rules.stack_view.nodes import Nodes, nodes_of
+from berth.rules.stack_view.nodes import Nodes, nodes_of, pools_for
 from berth.rules.stack_view.pool import LAUNCH_TEMPLATE, Pool, read_pools
 from berth.rules.stack_view.workload import Container, Pod, Workload, as_workload
 
@@ -77,7 +77,29 @@ class StackView:
         Raises:
             KnownAfterApplyError: if that rests on what is known after apply.
         """
-        return nodes_of(pod, self.pools, self.accelerators, options)
+        configured = options.get("instanceType")
+        key = (pod, configured if isinstance(configured, str) else None)
+        if key not in self._nodes:
+            self._nodes[key] = nodes_of(pod, self.pools, self.accelerators, options)
+        return self._nodes[key]
+
+    def pools_for(self, pod: Pod) -> tuple[Pool, ...]:
+        """The GPU pools that a pod is sure to fit by labels and taints; empty if there is doubt.
+
+        Raises:
+            KnownAfterApplyError: if that rests on what is known after apply.
+        """
+        if pod not in self._pools_for:
+            self._pools_for[pod] = pools_for(pod, self.pools)
+        return self._pools_for[pod]
+
+    @cached_property
+    def _nodes(self) -> dict[tuple[Pod, str | None], tuple[Nodes, ...]]:
+        return {}
+
+    @cached_property
+    def _pools_for(self) -> dict[Pod, tuple[Pool, ...]]:
+        return {}
 
 
 def view_stack(

@@ -72,7 +72,9 @@ def mounted_file(
         key = sub_path if isinstance(sub_path, str) and path == folder else None
         if key is None and path.startswith(folder.rstrip("/") + "/"):
             key = path.removeprefix(folder.rstrip("/") + "/")
-        for volume in volumes.items() if key else ():
+        if not key:
+            continue
+        for volume in volumes.items():
             if volume.at("name").value != mount.at("name").value:
                 continue
             name = volume.at("configMap", "name").value

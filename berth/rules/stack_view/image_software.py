@@ -8,7 +8,9 @@ from berth.catalog.gpu_software import is_older, load_gpu_software, version_part
 from berth.rules.stack_view.image import Image
 
 _CUDA: Final = re.compile(r"(?<![a-z0-9])cu(?:da)?-?(\d\d)[.]?(\d{1,2})(?![0-9])")
-_VERSION: Final = re.compile(r"(?:^|[-_])v?(\d+\.\d+(?:\.\d+){0,2})(?:(?=[-_+])|(?=(?:rc|post|\.dev)\d)|$)")
+_VERSION: Final = re.compile(
+    r"(?:^|[-_])v?(\d+\.\d+(?:\.\d+){0,2})(?:(?=[-_+])|(?=(?:rc|post|\.dev)\d)|$)"
+)
 _VERSION_AFTER_NAME: Final = re.compile(r"vllm[-_:]?v?(\d+\.\d+\.\d+)")
 _MONTH: Final = re.compile(r"^(\d\d\.\d\d)(?:[-.]|$)")
 _NGC: Final = ("nvidia/pytorch", "nvidia/tritonserver")

@@ -97,7 +97,7 @@ def _require_known_types(pool: Pool) -> None:
 
 
 def _wanted(pod: Pod) -> int:
-    asked = pod.gpus_by_key() or {}
+    asked = pod.gpus_by_key or {}
     return max((n for key, n in asked.items() if not key.startswith("nvidia.com/mig-")), default=0)
 
 

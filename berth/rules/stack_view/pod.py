@@ -28,16 +28,28 @@ class Owner(Protocol):
     """The workload that a pod template is in."""
 
     @property
-    def resource(self) -> Resource: ...
+    def resource(self) -> Resource:
+        """The resource itself."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Its kind."""
 
     @property
-    def config_maps(self) -> ConfigMaps: ...
+    def config_maps(self) -> ConfigMaps:
+        """Those of the stack."""
 
     @property
-    def serve_words(self) -> tuple[str, ...]: ...
+    def serve_words(self) -> tuple[str, ...]:
+        """Engine options in the application of a RayService."""
+
+    @property
+    def pods(self) -> "tuple[Pod, ...]":
+        """Its pod templates."""
+
+    @property
+    def group_size(self) -> int:
+        """Pods of one group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +117,7 @@ class Pod:
             return False
         return self.asks_for_gpus or any(c.is_model_server for c in self.containers)
 
+    @cached_property
     def gpus_by_key(self) -> dict[str, int] | None:
         """Accelerators of one pod by resource name; None if that cannot be counted.
 
@@ -213,7 +226,7 @@ class Container:
         words = (*(options or ()), *arguments.words)
         return EngineArguments(words, arguments.path, arguments.engine, options is None)
 
-    @property
+    @cached_property
     def engine(self) -> Engine | None:
         """The inference engine that it runs.
 
@@ -227,13 +240,13 @@ class Container:
             return arguments.engine
         return self.image.engine if self.image else None
 
-    @property
+    @cached_property
     def model(self) -> str | None:
         """The model that its engine loads, as the stack spells it."""
         arguments = self.engine_arguments
         return arguments.model(self.literal_env) if arguments else None
 
-    @property
+    @cached_property
     def is_model_server(self) -> bool:
         """It runs an inference engine on a GPU, or an image made for that.
 
@@ -252,12 +265,12 @@ class Container:
             return True
         return image is None and self.pod.default_engine is not None and bool(self.asked_keys)
 
-    @property
+    @cached_property
     def is_gpu_agent(self) -> bool:
         """Part of what makes GPUs usable on a node."""
         return self.image is not None and self.image.is_gpu_agent
 
-    @property
+    @cached_property
     def literal_env(self) -> dict[str, str]:
         """Variables with a value that the stack states."""
         return literal_env(self._env)
@@ -282,7 +295,7 @@ class Container:
             if is_accelerator_key(key) and (entry.is_unknown or _is_scalar(entry.value))
         }
 
-    @property
+    @cached_property
     def asked_keys(self) -> list[str]:
         """Accelerators that it asks for; a quantity that is not a number counts as asked for.
 
@@ -292,7 +305,7 @@ class Container:
         asked = {**self.quantities("requests"), **self.quantities("limits")}
         return [key for key, field in asked.items() if parse_quantity(field.known()) != Decimal(0)]
 
-    @property
+    @cached_property
     def gpus(self) -> int | None:
         """Sum of its accelerators, from limits, else from requests; None if that is not whole.
 
@@ -310,12 +323,12 @@ class Container:
                 return int(total)
         return None
 
-    @property
+    @cached_property
     def has_mig_devices(self) -> bool:
         """It asks for parts of a GPU by MIG profile."""
         return any(key.startswith(MIG_PREFIX) for key in self.asked_keys)
 
-    @property
+    @cached_property
     def claims(self) -> list[Field]:
         """Devices that it takes from claims of the pod (dynamic resource allocation)."""
         if not self.pod.spec.at("resourceClaims").items():

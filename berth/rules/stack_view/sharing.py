@@ -144,5 +144,3 @@ def _slices(pool: Pool, layout: str) -> int | None:
         if profile.name == layout
     }
     return min(found) if found else None
-
-

@@ -192,7 +192,8 @@ def _of_dynamo(workload: Workload) -> Iterator[Pod]:
         if not service.at("resources").is_absent:
             body["resources"] = _dynamo_resources(service.at("resources"))
         others = extra.value.get("containers")
-        synthetic = {**extra.value, "containers": [body, *(others if _is_list(others) else [])]}
+        containers = [body, *others] if isinstance(others, list) else [body]
+        synthetic = {**extra.value, "containers": containers}
         nodes = service.at("multinode", "nodeCount")
         role: Role = "leader" if not nodes.is_absent and nodes.value != 1 else ""
         yield Pod(
@@ -235,10 +236,6 @@ _FINDERS: Mapping[str, Callable[[Workload], Iterator[Pod]]] = {
     "DynamoComponentDeployment": _of_dynamo,
     **dict.fromkeys(_RAY_CLUSTERS, _of_ray),
 }
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def _engine_words(data: object, depth: int = 0) -> list[str]:
