@@ -128,10 +128,10 @@ class NetworkPlan:
 
     cidr: str
     zones: tuple[str, ...]
-    """Availability zones, each with a public and a private subnet; every block's zone is among them."""
+    """Availability zones, each with a public and a private subnet; each block's zone is one."""
     nat_gateways: int
     interface_endpoints: tuple[str, ...]
-    """Services reached without the NAT gateway, such as `ecr.api`; S3 has a gateway endpoint as well."""
+    """Services reached without the NAT gateway, such as `ecr.api`; S3 has a gateway endpoint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
