@@ -34,9 +34,9 @@ class EngineOptions:
     """Off on backends without it; it doubles the tokens that may be in flight."""
     rope_settings: bool = False
     """The server is given rope settings of its own, for more positions than the model's."""
-    margin_share: float = 0.015
-    """Share of the GPU that must be left beyond the need of one request before it is said to fit:
-    the estimate is that uncertain."""
+    margin_share: float | None = None
+    """Share of the GPU that must be left beyond the need of one request before it is said to fit,
+    as the estimate is uncertain; None: 0.015, and 0.065 on memory shared with the CPU."""
     language_model_only: bool = False
     """Without the towers for images and sound."""
     cpu_offload_gib: float = 0.0
