@@ -101,7 +101,10 @@ def _pages(cache: Cache, options: PageOptions) -> list[Page]:
         case HeadCache(chunk=int(chunk)) if not options.chunks_keep_all:
             return [Page("chunked", block, block * _bytes_per_token(cache, options), chunk)]
         case HeadCache():
-            return [Page("full", block, block * _bytes_per_token(cache, options))]
+            page = Page("full", block, block * _bytes_per_token(cache, options))
+            if not cache.index_size:
+                return [page]
+            return [page, Page("full", block, block * cache.index_size * 2)]
         case LatentCache():
             latent = Page("full", block, block * _bytes_per_token(cache, options))
             if not cache.index_size:
@@ -127,7 +130,9 @@ def _bytes_per_token(cache: Cache, options: PageOptions) -> int:
 def _state_bytes(cache: StateCache, options: PageOptions) -> int:
     state_value_bytes = 2 if cache.state_in_model_dtype else 4
     ranks = options.tensor_parallel_size
-    return cache.conv_values // ranks * 2 + cache.state_values // ranks * state_value_bytes
+    copied = 0 if cache.groups % ranks == 0 else max(0, ranks - cache.groups)
+    conv_values = (cache.conv_values + copied * cache.group_conv_values) // ranks
+    return conv_values * 2 + cache.state_values // ranks * state_value_bytes
 
 
 def _state_page(cache: StateCache, options: PageOptions) -> Page:

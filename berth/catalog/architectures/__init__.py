@@ -56,6 +56,7 @@ ARCHITECTURES: Mapping[str, Builder] = {
     "MiMoV2FlashForCausalLM": experts.build_mimo_v2,
     "MiniMaxM2ForCausalLM": experts.build_minimax_m2,
     "MiniMaxM3ForCausalLM": experts.build_minimax_m3,
+    "MiniMaxM3SparseForCausalLM": experts.build_minimax_m3,
     "Mistral3ForConditionalGeneration": _as(dense.LLAMA),
     "MistralForCausalLM": _as(dense.LLAMA),
     "MixtralForCausalLM": experts.build_mixtral,

@@ -122,6 +122,7 @@ def build_minimax_m3(values: ConfigValues) -> Body:
     routed_layer = _expert_layer(
         values, heads, (*base, *index, *parts), vectors + 2 * index_size, inner_size
     )
+    routed_layer = replace(routed_layer, cache=replace(heads.cache(), index_size=index_size))
     dense = _dense_layer(values, heads, hidden_size, vectors, "dense_intermediate_size")
     layers = _pick(values, dense, routed_layer, "moe_layer_freq", "first_k_dense_replace")
     return standard_body(values, layers, heads)

@@ -105,12 +105,13 @@ def build_kimi_linear(values: ConfigValues) -> Body:
     norm = 0
     if expert_size != hidden_size:
         feed += [
-            linear("block_sparse_moe.down_latent", expert_size, hidden_size, "none"),
-            linear("block_sparse_moe.up_latent", hidden_size, expert_size, "none"),
+            linear("block_sparse_moe.routed_expert_down_proj", expert_size, hidden_size, "none"),
+            linear("block_sparse_moe.routed_expert_up_proj", hidden_size, expert_size, "none"),
         ]
         norm = expert_size if values.flag("latent_moe_use_norm") else 0
     sparse_at = sparse_layers(values, count, number)
     gate = _latent_gate(values, latent, hidden_size)
+    residual = 4 * hidden_size if values.has("attn_res_block_size") else 0
     layers = []
     made: dict[tuple[bool, bool], Layer] = {}
     for index in range(count):
@@ -125,7 +126,7 @@ def build_kimi_linear(values: ConfigValues) -> Body:
             made[key] = Layer(
                 latent.cache() if key[0] else state,
                 (*part, *(feed if key[1] else mlp(hidden_size, dense_size))),
-                2 * hidden_size + own + (number + norm if key[1] else 0),
+                2 * hidden_size + residual + own + (number + norm if key[1] else 0),
                 top_k=top_k if key[1] else 0,
                 inner_size=inner_size if key[1] else dense_size,
             )
@@ -294,6 +295,11 @@ def mamba2_layer(values: ConfigValues, hidden_size: int) -> Layer:
         vectors += channels
     narrow = values.text("mamba_ssm_cache_dtype", "float32") != "float32"
     state = StateCache(
-        "mamba2", channels * (kernel - 1), rows * state_size, state_in_model_dtype=narrow
+        "mamba2",
+        channels * (kernel - 1),
+        rows * state_size,
+        state_in_model_dtype=narrow,
+        groups=groups,
+        group_conv_values=2 * state_size * (kernel - 1),
     )
     return Layer(state, tensors, vectors)
