@@ -42,7 +42,7 @@ def activation_bytes(
     ranks = tensor_parallel_size
     rows = min(max_num_seqs, max_num_batched_tokens)
     sampler = 0.0
-    if not model.pooling:
+    if model.generates:
         sampler = rows * model.vocabulary * rules.sampler_bytes + rules.sampler_buffer_bytes
     tokens = max(
         (
@@ -63,7 +63,7 @@ def kept_bytes(model: Model, rules: MemoryRules, max_num_seqs: int) -> float:
 
     Source: vLLM, `v1/worker/gpu/sample/penalties.py`.
     """
-    if not rules.runner_v2 or model.pooling:
+    if not rules.runner_v2 or not model.generates:
         return 0.0
     return 4.125 * max_num_seqs * model.vocabulary
 
