@@ -272,3 +272,22 @@ def test_the_plot_is_a_drawing(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 def test_only_repository_names_are_fetched(name: str) -> None:
     with pytest.raises(ModelConfigError, match="is no repository name; give owner/name"):
         fetch_config(name)
+
+
+def test_a_stack_is_planned_without_the_engine(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[3])
+
+    code = berth_plan("--stack", "h100-prod", "--json")
+
+    document = json.loads(capsys.readouterr().out)
+    (server,) = document["servers"].values()
+    assert (code, server["gpu"], server["fits"]) == (0, "H100-SXM-80GB", True)
+
+
+def test_a_stack_and_a_model_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
+    code = berth_plan(LLAMA_8B, "--stack", "h100-prod")
+
+    assert code == 2
+    assert capsys.readouterr().err == ("berth plan: names a stack and a model; give one of them\n")
