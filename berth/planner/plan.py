@@ -176,6 +176,10 @@ class EksClusterFacts:
     endpoint: str
     certificate_authority: str
     """In base64, as a kubeconfig has it."""
+    vpc_id: str
+    security_group_id: str
+    """The one that EKS gives all nodes."""
+    service_cidr: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
