@@ -31,6 +31,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "model", nargs="?", metavar="MODEL", help="a model of the catalog or the hub"
     )
+    parser.add_argument("--stack", metavar="NAME|FILE", help="every server of a stack instead")
     parser.add_argument("--model-config", type=Path, metavar="FILE", help="its config.json")
     parser.add_argument("--fetch", action="store_true", help="read config.json from the hub")
     parser.add_argument("--gpu", help="a GPU, such as H100 or L4")
@@ -51,11 +52,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--vllm-version", default="", metavar="VERSION")
     parser.add_argument("--explain", metavar="GPU", help="why this GPU was not chosen")
     parser.add_argument("--json", action="store_true", help="the plan as JSON")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the memory bar (svg)")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the memory bar (svg, png)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Plan and print; 1 if it does not fit, 2 if the question cannot be read."""
+    if args.stack is not None:
+        return _stack(args)
     catalog = load_catalog()
     try:
         model, name = _model(args, catalog)
@@ -87,6 +90,18 @@ def run(args: argparse.Namespace) -> int:
     if args.json and not found.chosen.verdict.fits:
         print("\n".join(found.chosen.verdict.reasons), file=sys.stderr)
     return 0 if found.chosen.verdict.fits else 1
+
+
+def _stack(args: argparse.Namespace) -> int:
+    from berth.cli.plan_stack import plan_stack
+    from berth.engine.project import ProjectMissingError
+
+    if args.model is not None or args.model_config is not None:
+        return _refuse("berth plan: names a stack and a model; give one of them")
+    try:
+        return plan_stack(args.stack, as_json=args.json)
+    except ProjectMissingError as error:
+        return _refuse(str(error))
 
 
 def _model(args: argparse.Namespace, catalog: Catalog) -> tuple[Model, str]:

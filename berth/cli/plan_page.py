@@ -67,6 +67,22 @@ def memory_parts(memory: MemoryPlan) -> list[tuple[str, float, str]]:
     ]
 
 
+def memory_lines(memory: MemoryPlan) -> Iterator[str]:
+    """The memory of one GPU in words and as a bar."""
+    shown = [part for part in memory_parts(memory) if part[1] >= 0.005]
+    yield f"{memory.visible_gib:.2f} GiB per GPU: " + ", ".join(
+        f"{part} {gib:.2f} [{sign}]" for part, gib, sign in shown
+    )
+    total = max(memory.visible_gib, sum(gib for _, gib, _ in shown))
+    cells = (sign * max(1, round(gib / total * BAR_CELLS)) for _, gib, sign in shown)
+    yield f"[{''.join(cells)}]"
+    yield (
+        f"cache for {memory.kv_cache_tokens:,} tokens, {memory.max_concurrency:.1f} full requests; "
+        f"one needs {memory.needed_kv_gib:.2f} GiB; uncertain by {memory.error_gib:.2f} GiB, a "
+        f"first start takes {memory.cold_start_extra_gib:.2f} more"
+    )
+
+
 def _heading(model: Model, name: str) -> str:
     return (
         f"{name}: {model.parameters / 1e9:.2f} billion parameters, {len(model.layers)} layers, "
@@ -96,23 +112,12 @@ def _weights(model: Model, candidate: Candidate) -> str:
 
 
 def _memory(candidate: Candidate) -> Iterator[str]:
-    verdict, memory = candidate.verdict, candidate.verdict.memory
-    shown = [part for part in memory_parts(memory) if part[1] >= 0.005]
-    yield f"{memory.visible_gib:.2f} GiB per GPU: " + ", ".join(
-        f"{part} {gib:.2f} [{sign}]" for part, gib, sign in shown
-    )
-    total = max(memory.visible_gib, sum(gib for _, gib, _ in shown))
-    cells = (sign * max(1, round(gib / total * BAR_CELLS)) for _, gib, sign in shown)
-    yield f"[{''.join(cells)}]"
+    verdict = candidate.verdict
+    yield from memory_lines(verdict.memory)
     yield (
         f"requests of up to {verdict.max_model_len:,} tokens, {verdict.max_num_seqs} at once; "
-        f"cache for {memory.kv_cache_tokens:,} tokens, {memory.max_concurrency:.1f} full requests; "
-        f"one needs {memory.needed_kv_gib:.2f} GiB"
-    )
-    yield (
-        f"uncertain by {memory.error_gib:.2f} GiB; a first start takes "
-        f"{memory.cold_start_extra_gib:.2f} more; while loading {verdict.load_peak_gib:.1f} GiB "
-        f"per GPU; download {verdict.weights_bytes / 1024**3:.1f} GiB"
+        f"while loading {verdict.load_peak_gib:.1f} GiB per GPU; download "
+        f"{verdict.weights_bytes / 1024**3:.1f} GiB"
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from berth.catalog.config_values import ModelConfigError
 from berth.catalog.hub import fetch_config
@@ -268,7 +269,39 @@ def test_the_plot_is_a_drawing(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert text.count("<rect") == 13  # ground, six parts, six in the legend
 
 
+def test_a_png_has_the_colours_in_proportion(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "bar.png"
+
+    berth_plan(LLAMA_8B, "--gpu", "H100", "--plot", str(path))
+
+    with Image.open(path) as image:
+        middle = [image.getpixel((x, 2 * 92)) for x in range(2 * 24, 2 * (960 - 24))]
+    weights = sum(pixel == (0x34, 0x50, 0x7A) for pixel in middle)
+    assert weights / len(middle) == pytest.approx(15.0 / 79.18, abs=0.003)  # GiB of the card's
+
+
 @pytest.mark.parametrize("name", ["../x", "a", "a/b/c", "a/..", "http://x/y", "a/b?c"])
 def test_only_repository_names_are_fetched(name: str) -> None:
     with pytest.raises(ModelConfigError, match="is no repository name; give owner/name"):
         fetch_config(name)
+
+
+def test_a_stack_is_planned_without_the_engine(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[3])
+
+    code = berth_plan("--stack", "h100-prod", "--json")
+
+    document = json.loads(capsys.readouterr().out)
+    (server,) = document["servers"].values()
+    assert (code, server["gpu"], server["fits"]) == (0, "H100-SXM-80GB", True)
+
+
+def test_a_stack_and_a_model_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
+    code = berth_plan(LLAMA_8B, "--stack", "h100-prod")
+
+    assert code == 2
+    assert capsys.readouterr().err == ("berth plan: names a stack and a model; give one of them\n")
