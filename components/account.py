@@ -1,6 +1,7 @@
-"""What only the account knows, asked before planning. Nothing else in this folder looks anything up.
+"""What only the account knows, asked before planning.
 
-What may not be read, or cannot be read here, stays unread, and the plan says so.
+Nothing else in this folder looks anything up. What may not be read, or cannot be read
+here, stays unread, and the plan says so.
 """
 
 from collections.abc import Callable, Mapping

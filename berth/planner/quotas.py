@@ -69,7 +69,7 @@ def _code(tier: EksTier, instance: Instance) -> str | None:
 
 
 def _most_vcpu(tier: EksTier, instance: Instance, catalog: Catalog) -> int:
-    """vCPUs of the largest type that the tier may start."""
+    """The vCPUs of the largest type that the tier may start."""
     others = tier.capacity.instance_types if isinstance(tier.capacity, SpotCapacity) else ()
     known = (catalog.instances[each].vcpu for each in others if each in catalog.instances)
     return max([instance.vcpu, *known])

@@ -9,7 +9,7 @@ from unittest import mock
 import pulumi
 from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs
 
-CLUSTER_OUTPUTS = {
+CLUSTER_OUTPUTS: dict[str, Any] = {
     "arn": "arn:aws:eks:us-east-1:111122223333:cluster/berth-1a2b3c4",
     "endpoint": "https://0123456789ABCDEF.gr7.us-east-1.eks.amazonaws.com",
     "certificateAuthority": {"data": "Q0VSVA=="},

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from berth.planner.plan import PoolPlan
 from berth.planner.blocks import is_open
+from berth.planner.plan import PoolPlan
 from components.capacity import capacity_arguments, has_nodes
 from components.gpu_node_group import GpuNodeGroup, GpuNodeGroupArgs, NodeHome
 from components.node_config import gpu_node_user_data

@@ -64,7 +64,8 @@ CASES = [
         "on-demand",
         "      max_nodes: 2",
         "      max_nodes: 2\n      nodes: 2",
-        "a.yaml:13: berth:tiers.l4.nodes: unknown key, value 2; set source: existing or hybrid, or remove it",
+        "a.yaml:13: berth:tiers.l4.nodes: unknown key, value 2; set source: existing or "
+        "hybrid, or remove it",
         id="key-of-another-source",
     ),
     pytest.param(
@@ -108,7 +109,8 @@ CASES = [
         "on-demand",
         "{type: ON_DEMAND}",
         "{}",
-        "a.yaml:11: berth:tiers.l4.capacity.type: missing; add type: <ON_DEMAND or SPOT or ODCR or CAPACITY_BLOCK>",
+        "a.yaml:11: berth:tiers.l4.capacity.type: missing; add type: <ON_DEMAND or SPOT or "
+        "ODCR or CAPACITY_BLOCK>",
         id="missing-choice",
     ),
     pytest.param(
@@ -167,7 +169,8 @@ CASES = [
         "existing",
         "source: existing",
         "source: exist",
-        "a.yaml:5: berth:tiers.amd.source: exist is not eks or existing or hybrid; did you mean existing",
+        "a.yaml:5: berth:tiers.amd.source: exist is not eks or existing or hybrid; "
+        "did you mean existing",
         id="unknown-source",
     ),
     pytest.param(
@@ -575,8 +578,8 @@ def test_every_problem_is_told_at_once_in_the_order_of_the_file(refusal: Refusal
 
     assert lines == [
         "a.yaml:1: berth:environment: missing; add berth:environment: <dev or prod>",
-        "a.yaml:1: berth:cluster: missing; add berth:cluster: <a new cluster, eks_cluster, or kubeconfig and "
-        "context of one that exists>",
+        "a.yaml:1: berth:cluster: missing; add berth:cluster: <a new cluster, eks_cluster, or "
+        "kubeconfig and context of one that exists>",
         "a.yaml:3: berth:models.chat.model: missing; add model: <a catalog key>",
         "a.yaml:3: berth:models.chat.tier: h10 is not in berth:tiers, which has h100, l4; "
         "did you mean h100",
