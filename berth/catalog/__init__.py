@@ -1,1 +1,1 @@
-"""Facts as data: GPUs, instance types, models, software and dated prices, each with its source and day."""
+"""Facts as data: GPUs, instance types, models, software, dated prices; each has source and day."""

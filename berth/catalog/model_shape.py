@@ -51,6 +51,8 @@ class HeadCache:
     """Tokens of a sliding window; None: all."""
     chunk: int | None = None
     """Tokens of a local chunk; None: all."""
+    index_size: int = 0
+    """Values of a key per token that picks the blocks to attend to, on every rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,10 @@ class StateCache:
     """Recurrent state, all ranks together."""
     state_in_model_dtype: bool = False
     """False: fp32."""
+    groups: int = 1
+    """Groups of inputs; every rank has one at least, so fewer than ranks are copied."""
+    group_conv_values: int = 0
+    """Inputs that the convolution remembers per group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +174,8 @@ class Model(Entry):
     dtype: Literal["bf16", "fp16", "fp32"] = "bf16"
     pooling: bool = False
     """An encoder without a KV cache: embeddings, ranking, classification."""
+    generates: bool = True
+    """False: it ranks, classifies or embeds, so no sampler runs."""
     latent_query_size: int = 0
     """Query-nope plus value size of latent attention, which its prefill workspace follows."""
     rope_scaling: bool = False

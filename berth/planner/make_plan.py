@@ -1,18 +1,19 @@
 """From what a stack says to a complete plan, or to every reason why there is none."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from berth.catalog.load import Catalog
 from berth.catalog.model import find_model
-from berth.config.stack import ExistingTier, ModelConfig, NewCluster, StackConfig
+from berth.config.stack import ExistingTier, HybridTier, ModelConfig, NewCluster, StackConfig
 from berth.planner.account import Account
 from berth.planner.errors import PlanError, problem
 from berth.planner.host import HostNeeds, host_needs, least_memory_gib, node_share
-from berth.planner.network import plan_network, plan_system_pool
+from berth.planner.network import plan_existing_network, plan_network, plan_system_pool
 from berth.planner.placement import Placement, place
-from berth.planner.plan import GpuSoftware, Plan, PoolPlan, ServerPlan
+from berth.planner.plan import Plan, ServerPlan
+from berth.planner.pool_plan import pool_plan
 from berth.planner.pools import (
     Demand,
     FilledNodes,
@@ -20,8 +21,15 @@ from berth.planner.pools import (
     check_nodes,
     gpu_words,
     pack,
-    pool_plan,
     rollout,
+)
+from berth.planner.preference import check_lists, priorities, shared_out
+from berth.planner.software import (
+    amd_gpu_software,
+    autoscaler,
+    efa_plugin_version,
+    mirrored,
+    nvidia_gpu_software,
 )
 from berth.planner.tiers import Tier, resolve_tiers
 from berth.planner.vllm_args import ServerOptions, vllm_args
@@ -57,18 +65,25 @@ def make_plan(config: StackConfig, catalog: Catalog, account: Account) -> Plan:
     """
     problems: list[str] = []
     network = plan_network(config, account, problems)
+    existing_network = plan_existing_network(config, account, problems)
     _check_kubernetes(config, catalog, problems)
     tiers = resolve_tiers(config, catalog, account, problems)
+    check_lists(config, tiers, problems)
+    order = priorities(config, problems)
     servers = [
         server
         for name in config.models
         if (server := _place_server(name, config, catalog, tiers, problems)) is not None
     ]
-    filled = {name: _fill_tier(tier, servers, config, problems) for name, tier in tiers.items()}
+    asked = shared_out({server.name: server.demand for server in servers}, config, tiers)
+    filled = {name: _fill_tier(tier, asked[name], config, problems) for name, tier in tiers.items()}
     if problems:
         raise PlanError(sorted(problems, key=_section))
     pools = {
-        name: pool_plan(tier, config.tiers[name], _demands(servers, name), filled[name])
+        name: replace(
+            pool_plan(tier, config, catalog, asked[name], filled[name]),
+            autoscaler_priority=order.get(name, 0),
+        )
         for name, tier in tiers.items()
     }
     return Plan(
@@ -77,11 +92,16 @@ def make_plan(config: StackConfig, catalog: Catalog, account: Account) -> Plan:
         as_of=config.as_of,
         cluster=config.cluster,
         network=network,
+        existing_network=existing_network,
+        eks_cluster=account.eks_cluster,
         system_pool=plan_system_pool(config),
-        gpu_software=_gpu_software(pools, catalog),
+        gpu_software=nvidia_gpu_software(config, pools, catalog),
+        amd_gpu_software=amd_gpu_software(config, pools, catalog),
+        autoscaler=autoscaler(config, pools, catalog),
+        efa_plugin_version=efa_plugin_version(pools, catalog),
         pools=pools,
         servers={
-            server.name: _server_plan(server, catalog, filled[server.tier.name])
+            server.name: _server_plan(server, config, catalog, filled[server.tier.name])
             for server in servers
         },
         usd_per_gpu_hour=_own_prices(config),
@@ -121,14 +141,15 @@ def _place_server(
     """The server called `name` on its tier; None with a line in `problems`."""
     wanted = config.models[name]
     key = f"berth:models.{name}"
-    if wanted.tier not in config.tiers:
-        names = ", ".join(config.tiers)
-        what = f"no tier {wanted.tier} in this stack"
-        problems.append(problem(f"{key}.tier", what, f"the tiers are {names}"))
+    for tier_name in wanted.tiers:
+        if tier_name not in config.tiers:
+            names = ", ".join(config.tiers)
+            what = f"no tier {tier_name} in this stack"
+            problems.append(problem(f"{key}.tier", what, f"the tiers are {names}"))
     if wanted.model not in catalog.models:
         problems.append(f"{key}.model: {_unknown_model(wanted.model, catalog)}")
         return None
-    tier = tiers.get(wanted.tier)
+    tier = tiers.get(wanted.tiers[0])
     if tier is None:
         return None
     model = catalog.models[wanted.model]
@@ -176,14 +197,9 @@ def _host_needs(
     return host_needs(weights_bytes, gpus, share)
 
 
-def _demands(servers: Sequence[_Server], tier: str) -> list[Demand]:
-    return [server.demand for server in servers if server.tier.name == tier]
-
-
 def _fill_tier(
-    tier: Tier, servers: Sequence[_Server], config: StackConfig, problems: list[str]
+    tier: Tier, demands: Sequence[Demand], config: StackConfig, problems: list[str]
 ) -> Sequence[FilledNodes]:
-    demands = _demands(servers, tier.name)
     tier_config = config.tiers[tier.name]
     filled = pack(demands, tier.gpus_per_node, tier.min_nodes)
     check_nodes(tier, tier_config, demands, filled, problems)
@@ -195,17 +211,13 @@ def _own_prices(config: StackConfig) -> Mapping[str, Decimal]:
     return {
         name: tier.usd_per_gpu_hour
         for name, tier in config.tiers.items()
-        if isinstance(tier, ExistingTier) and tier.usd_per_gpu_hour is not None
+        if isinstance(tier, ExistingTier | HybridTier) and tier.usd_per_gpu_hour is not None
     }
 
 
-def _gpu_software(pools: Mapping[str, PoolPlan], catalog: Catalog) -> GpuSoftware | None:
-    if not any(pool.source == "eks" and pool.gpu_vendor == "nvidia" for pool in pools.values()):
-        return None
-    return GpuSoftware(gpu_operator_version=catalog.software.charts["gpu-operator"].version)
-
-
-def _server_plan(server: _Server, catalog: Catalog, filled: Sequence[FilledNodes]) -> ServerPlan:
+def _server_plan(
+    server: _Server, config: StackConfig, catalog: Catalog, filled: Sequence[FilledNodes]
+) -> ServerPlan:
     tier, placement, needs = server.tier, server.placement, server.needs
     verdict, gpus = placement.verdict, placement.tensor_parallel_size
     engine = catalog.software.vllm[tier.gpu.vendor]
@@ -227,7 +239,9 @@ def _server_plan(server: _Server, catalog: Catalog, filled: Sequence[FilledNodes
         memory=verdict.memory,
         vllm_args=vllm_args(_options(server)),
         vllm_version=engine.version,
-        image=engine.image,
+        image=mirrored(engine.image, config),
+        pull_secret=config.images.pull_secret if config.images else None,
+        tiers=server.config.tiers,
         gpu_resource=tier.gpu.resource,
         max_model_len=verdict.max_model_len,
         max_num_seqs=verdict.max_num_seqs,
@@ -250,6 +264,6 @@ def _options(server: _Server) -> ServerOptions:
         max_num_seqs=verdict.max_num_seqs,
         max_num_batched_tokens=verdict.max_num_batched_tokens,
         gpu_memory_utilization=placement.gpu_memory_utilization,
-        quantization=placement.quantization if placement.converts_weights else None,
+        quantization=verdict.quantization_argument,
         kv_cache_dtype=server.config.kv_cache_dtype,
     )

@@ -15,8 +15,7 @@ from tests.engine.checkout import ROOT, berth, copy_checkout, edit
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("pulumi_cli")]
 
-TOLERATION = """            tolerations=[core.TolerationArgs(**naming.gpu_toleration(pool.gpu_vendor))],
-"""
+TOLERATION = "tolerations=[core.TolerationArgs(**naming.gpu_toleration(pool.gpu_vendor))],"
 TAINT = """            taints=[
                 aws.eks.NodeGroupTaintArgs(
                     key=naming.GPU_TAINT_KEY[pool.gpu_vendor],

@@ -105,12 +105,13 @@ def build_kimi_linear(values: ConfigValues) -> Body:
     norm = 0
     if expert_size != hidden_size:
         feed += [
-            linear("block_sparse_moe.down_latent", expert_size, hidden_size, "none"),
-            linear("block_sparse_moe.up_latent", hidden_size, expert_size, "none"),
+            linear("block_sparse_moe.routed_expert_down_proj", expert_size, hidden_size, "none"),
+            linear("block_sparse_moe.routed_expert_up_proj", hidden_size, expert_size, "none"),
         ]
         norm = expert_size if values.flag("latent_moe_use_norm") else 0
     sparse_at = sparse_layers(values, count, number)
     gate = _latent_gate(values, latent, hidden_size)
+    residual = 4 * hidden_size if values.has("attn_res_block_size") else 0
     layers = []
     made: dict[tuple[bool, bool], Layer] = {}
     for index in range(count):
@@ -125,7 +126,7 @@ def build_kimi_linear(values: ConfigValues) -> Body:
             made[key] = Layer(
                 latent.cache() if key[0] else state,
                 (*part, *(feed if key[1] else mlp(hidden_size, dense_size))),
-                2 * hidden_size + own + (number + norm if key[1] else 0),
+                2 * hidden_size + residual + own + (number + norm if key[1] else 0),
                 top_k=top_k if key[1] else 0,
                 inner_size=inner_size if key[1] else dense_size,
             )
@@ -277,10 +278,10 @@ def _nemotron_layer(values: ConfigValues, kind: str, heads: Heads, hidden_size: 
 
 def mamba2_layer(values: ConfigValues, hidden_size: int) -> Layer:
     """One Mamba-2 mixer with its norm."""
-    head_count = values.integer("mamba_num_heads", "mamba_n_heads", high=1 << 16)
-    head_size = values.integer("mamba_head_dim", "mamba_d_head", high=8192)
+    head_count = values.integer("mamba_num_heads", "mamba_n_heads", "num_heads", high=1 << 16)
+    head_size = values.integer("mamba_head_dim", "mamba_d_head", "head_dim", high=8192)
     groups = values.integer("n_groups", "mamba_n_groups", default=1, high=4096)
-    state_size = values.integer("ssm_state_size", "mamba_d_state", high=8192)
+    state_size = values.integer("ssm_state_size", "mamba_d_state", "state_size", high=8192)
     kernel = values.integer("conv_kernel", "mamba_d_conv", default=4, high=64)
     rows = head_count * head_size
     channels = rows + 2 * groups * state_size
@@ -290,10 +291,15 @@ def mamba2_layer(values: ConfigValues, hidden_size: int) -> Layer:
         linear("mixer.out_proj", hidden_size, rows, "row"),
     )
     vectors = hidden_size + rows + 3 * head_count
-    if values.flag("use_conv_bias", default=True):
+    if values.flag("use_conv_bias", default=values.flag("mamba_conv_bias", default=True)):
         vectors += channels
     narrow = values.text("mamba_ssm_cache_dtype", "float32") != "float32"
     state = StateCache(
-        "mamba2", channels * (kernel - 1), rows * state_size, state_in_model_dtype=narrow
+        "mamba2",
+        channels * (kernel - 1),
+        rows * state_size,
+        state_in_model_dtype=narrow,
+        groups=groups,
+        group_conv_values=2 * state_size * (kernel - 1),
     )
     return Layer(state, tensors, vectors)

@@ -25,6 +25,7 @@ class Body:
     towers: tuple[Tower, ...] = ()
     mtp_layers: tuple[Layer, ...] = ()
     pooling: bool = False
+    generates: bool = True
     latent_query_size: int = 0
 
 
@@ -44,9 +45,15 @@ class Heads:
         head_size = values.integer(
             "head_dim", default=max(1, hidden_size // query_heads), high=8192
         )
+        if not values.has("head_dim") and hidden_size > 1 and hidden_size % query_heads:
+            problem = f"{query_heads} does not divide the hidden size {hidden_size}"
+            values.refuse("num_attention_heads", problem, "give head_dim, or a divisor")
         kv_heads = values.integer(
             "num_key_value_heads", "num_attention_groups", default=query_heads, high=4096
         )
+        if query_heads > 1 and query_heads % kv_heads:
+            problem = f"{kv_heads} does not divide the {query_heads} attention heads"
+            values.refuse("num_key_value_heads", problem, "give a divisor of them")
         return cls(query_heads, kv_heads, head_size, head_size)
 
     @property
@@ -185,6 +192,9 @@ def layer_windows(values: ConfigValues, count: int, *, used: bool = True) -> lis
                 "layer_types", f"has {len(types)} entries", f"give one per {count} layers"
             )
         return [window if kind.startswith("sliding") else None for kind in types[:count]]
+    pattern = values.data.get("sliding_window_pattern")
+    if isinstance(pattern, str) and 0 < len(pattern) <= MAX_LAYERS:
+        return [window if pattern[i % len(pattern)] == "L" else None for i in range(count)]
     if values.has("sliding_window_pattern"):
         every = values.integer("sliding_window_pattern", high=MAX_LAYERS)
         return [None if (index + 1) % every == 0 else window for index in range(count)]

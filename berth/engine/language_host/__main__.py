@@ -7,7 +7,7 @@ import sys
 # Until the server has its own handlers an interrupt just ends this process, without a traceback.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from berth.engine.language_host.server import main  # noqa: E402
+from berth.engine.language_host.server import main
 
 exit_code = main()
 sys.stdout.flush()

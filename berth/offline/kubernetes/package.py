@@ -2,13 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from berth.offline.changes import Comparison
-from berth.offline.checks import Problem
+from berth.offline.checks import Problem, unknown_settings
 from berth.offline.cloud import Cloud
 from berth.offline.kubernetes.provider import SDK, KubernetesProvider
 from berth.offline.provider import Difference
@@ -50,11 +49,14 @@ def _truth(value: Any) -> Any:
 
 
 def cluster_of(config: Properties) -> str:
-    """What tells a cluster from another: the server of the kubeconfig's context."""
+    """What tells a cluster from another: the server of the kubeconfig's context.
+
+    A kubeconfig that is the path of a file stands for itself: no run offline reads a user's file.
+    """
     text = config.get("kubeconfig")
     context = config.get("context")
-    if not text:
-        return str(context or _WITHOUT_KUBECONFIG)
+    if not text or _is_path(text):
+        return "#".join(str(part) for part in (text, context) if part) or _WITHOUT_KUBECONFIG
     document = _parsed(text)
     if document is None:
         return hashlib.sha256(str(text).encode()).hexdigest()[:16]
@@ -65,13 +67,14 @@ def cluster_of(config: Properties) -> str:
     return str(clusters.get(name, {}).get("server") or wanted or _WITHOUT_KUBECONFIG)
 
 
+def _is_path(text: Any) -> bool:
+    return isinstance(text, str) and text.startswith(("/", "~", ".")) and "\n" not in text
+
+
 def _parsed(text: Any) -> Mapping[str, Any] | None:
-    """The kubeconfig as a structure: given as one, as text, or as the path of a file."""
+    """The kubeconfig as a structure, given as one or as text."""
     if isinstance(text, Mapping):
         return text
-    path = Path(str(text))
-    if "\n" not in str(text) and not str(text).lstrip().startswith("{") and path.is_file():
-        text = path.read_text(encoding="utf-8")
     try:
         document = yaml.load(str(text), Loader=yaml.CSafeLoader)  # the C form of SafeLoader
     except yaml.YAMLError:
@@ -80,13 +83,12 @@ def _parsed(text: Any) -> Mapping[str, Any] | None:
 
 
 def _check_config(config: Properties) -> tuple[Properties, list[Problem]]:
-    if "kubeconfig" not in config or is_unknown(config["kubeconfig"]):
-        return config, []
-    text = plain(config["kubeconfig"])
-    if text and _parsed(text) is None:
+    problems = unknown_settings(config, SDK.config_keys())
+    text = plain(config.get("kubeconfig"))
+    if text and not is_unknown(text) and not _is_path(text) and _parsed(text) is None:
         problem = "kubeconfig is neither YAML nor JSON nor the path of a file"
-        return config, [Problem(("kubeconfig",), problem)]
-    return config, []
+        problems.append(Problem(("kubeconfig",), problem))
+    return config, problems
 
 
 def _diff_config(old: Properties, new: Properties) -> Difference:

@@ -94,7 +94,7 @@ def change(stack: dict[str, Any], how: str, seed: int, value: Any) -> None:
         container[key] = copy.deepcopy(choose.choice(containers(stack)))
     elif isinstance(container, list):
         container.append(value)
-    elif how == "misspell" and key != "secure":  # misspelt, it hides nothing
+    elif how == "misspell" and isinstance(key, str) and key != "secure":  # it would hide nothing
         at = choose.randrange(len(key) + 1)
         container[key[:at] + choose.choice("aex_-: ") + key[at + 1 :]] = container.pop(key)
     else:

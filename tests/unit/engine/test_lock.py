@@ -10,8 +10,12 @@ def test_a_second_run_says_that_it_waits_and_then_goes_on(tmp_path: Path) -> Non
     told: list[str] = []
     waits, went_on = threading.Event(), threading.Event()
 
+    def tell(line: str) -> None:
+        told.append(line)
+        waits.set()
+
     def second_run() -> None:
-        with only_one_run(tmp_path, lambda line: (told.append(line), waits.set())):
+        with only_one_run(tmp_path, tell):
             went_on.set()
 
     thread = threading.Thread(target=second_run)

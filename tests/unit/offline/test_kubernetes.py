@@ -5,8 +5,9 @@ import re
 from typing import Any
 
 import pytest
+from pulumi.runtime.proto import provider_pb2
 
-from berth.offline.values import UNKNOWN, Secret
+from berth.offline.values import UNKNOWN, Secret, to_struct
 from tests.unit.offline.conftest import Engine, Providers
 
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
@@ -217,6 +218,25 @@ def test_clusters_do_not_see_each_other(providers: Providers) -> None:
 
     assert one.create(DEPLOYMENT, a_deployment(name="n")) is not None
     assert two.create(DEPLOYMENT, a_deployment(name="n")) is not None
+
+
+@pytest.mark.parametrize(
+    ("kubeconfig", "expected"),
+    [
+        pytest.param("~/.kube/config", [], id="path-of-a-file"),
+        pytest.param(a_kubeconfig("https://one"), [], id="contents"),
+        pytest.param(UNKNOWN, [], id="not-known-yet"),
+        pytest.param("nonsense", ["kubeconfig is neither YAML nor JSON nor the path"], id="else"),
+    ],
+)
+def test_a_kubeconfig(kubernetes: Engine, kubeconfig: Any, expected: list[str]) -> None:
+    request = provider_pb2.CheckRequest(news=to_struct({"kubeconfig": kubeconfig}))
+
+    failures = [failure.reason for failure in kubernetes.stub.CheckConfig(request).failures]
+
+    assert [text in reason for text, reason in zip(expected, failures, strict=True)] == (
+        [True] * len(expected)
+    )
 
 
 def test_an_object_is_read_by_name_alone_in_the_default_namespace(kubernetes: Engine) -> None:

@@ -225,7 +225,7 @@ def test_what_was_written_is_judged_where_the_provider_cannot_be_asked_yet() -> 
     configure(pack)
     analyze(pack, DEPLOYMENT, INTOLERANT[2])
 
-    planned_without_outputs = (DEPLOYMENT, "chat", {})
+    planned_without_outputs: tuple[str, str, dict[str, object]] = (DEPLOYMENT, "chat", {})
 
     assert levels_of(analyze_stack(pack, TAINTED, planned_without_outputs)) == {
         "missing-toleration": "mandatory"
