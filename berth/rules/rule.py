@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from berth.rules.environment import Environment, is_production
+from berth.rules.exceptions import is_excepted
 from berth.rules.finding import Finding, Level, NotChecked, Report, Severity, Surprise
 from berth.rules.resource import Resource
 from berth.rules.stack_view import StackView
@@ -77,7 +78,7 @@ def run_rule(
         resource: Resource = subject.resource
         names = {"kind": rule.id, "resource": resource.name, "urn": resource.urn}
         try:
-            for breach in rule.judge(subject, context):
+            for breach in () if is_excepted(resource, rule.id) else rule.judge(subject, context):
                 findings.append(_finding(rule, resource, breach, environment))
         except KnownAfterApplyError as error:
             key = (resource.urn, resource.name, error.field)
