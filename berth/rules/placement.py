@@ -184,8 +184,9 @@ def _find_unsatisfiable(pod: Pod, context: Context) -> Iterator[Breach]:
         " and ".join(str(demand) for demand in term) for term in read_terms(pod.spec)
     )
     pool = gpu_pools[0]
-    label = next(iter(pool.labels.entries().items()), None)
-    offer = f"{label[0]}: {label[1].value}" if label else f"a label of pool {pool.name}"
+    stated = pool.labels.entries().items()
+    label = next(((k, v.value) for k, v in stated if isinstance(v.value, str)), None)
+    offer = f"{label[0]}: {label[1]}" if label else f"a label of pool {pool.name}"
     yield Breach(
         where=pod.resource.name,
         what=f"its pod wants nodes with {wanted}, and no GPU pool of this stack has them",

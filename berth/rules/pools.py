@@ -62,7 +62,7 @@ def _find_untagged(pool: Pool, context: Context) -> Iterator[Breach]:
     vendor = pool.vendor if pool.kind == "Auto Scaling group" else None
     if vendor is None or pool.node_bound("minSize") != 0:
         return
-    keys = set(_tag_keys(pool, context.view))
+    keys = {key for key in _tag_keys(pool, context.view) if isinstance(key, str)}
     wanted = f"{_AUTOSCALER_TAG}node-template/resources/{GPU_KEY[vendor]}"
     if f"{_AUTOSCALER_TAG}enabled" not in keys or wanted in keys:
         return

@@ -19,6 +19,7 @@ GPU_KEY: dict[Vendor, str] = {
 _KEYS = frozenset({*GPU_KEY.values(), "nvidia.com/gpu.shared"})
 MIG_PREFIX = "nvidia.com/mig-"
 
+_BEYOND_ANY = Decimal(10**24)
 _QUANTITY = re.compile(
     r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)([a-zA-Z]{0,2})"
 )
@@ -75,9 +76,10 @@ def parse_quantity(value: object) -> Decimal | None:
     if not match or match[2] not in _SUFFIX:
         return None
     try:
-        return Decimal(match[1]) * _SUFFIX[match[2]]
+        quantity = Decimal(match[1]) * _SUFFIX[match[2]]
     except InvalidOperation:
         return None
+    return quantity if abs(quantity) < _BEYOND_ANY else None
 
 
 def is_whole(quantity: Decimal) -> bool:
