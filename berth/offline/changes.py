@@ -23,6 +23,8 @@ class Change:
     kind: ChangeKind
     old: Any
     new: Any
+    in_inputs: bool = True
+    """False for an output that changes though the program's inputs do not."""
 
     @property
     def pattern(self) -> str:

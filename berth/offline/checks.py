@@ -29,6 +29,16 @@ def nearest(name: str, known: Iterable[str], *, close_enough: float = 0.6) -> st
     return f"; did you mean {match[0]}" if match else ""
 
 
+def unknown_settings(config: Iterable[str], known: Iterable[str]) -> list[Problem]:
+    """Keys of a provider configuration that no provider of the package has."""
+    names = set(known) | {"version", "pluginDownloadURL"}
+    return [
+        Problem((key,), f"unknown setting {key}{nearest(key, names)}")
+        for key in config
+        if key not in names and not key.startswith("__")
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class ShapeCheck:
     """Looks for unknown properties, missing ones and wrong types.

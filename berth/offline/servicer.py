@@ -288,7 +288,7 @@ def _detailed(changes: tuple[Change, ...], replacing: set[Any]) -> Mapping[str, 
             kind=kinds.Kind.Value(
                 _KINDS[change.kind] + ("_REPLACE" if change.path in replacing else "")
             ),
-            inputDiff=True,
+            inputDiff=change.in_inputs,
         )
         for change in changes
     }

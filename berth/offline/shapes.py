@@ -104,6 +104,11 @@ class Sdk:
         """Every resource type of the SDK, with its Python module and class."""
         return _tokens(self.module_name)
 
+    def config_keys(self) -> frozenset[str]:
+        """What a provider of the package may be configured with."""
+        module = importlib.import_module(f"{self.module_name}.provider")
+        return frozenset(_fields(module.ProviderArgs))
+
     def shape(self, token: str) -> ResourceShape | None:
         """What the SDK says about a type; None if it has no such type."""
         return _shape(self.module_name, token)

@@ -5,7 +5,7 @@ from typing import Any
 
 from berth.offline.aws.facts import TypeFacts
 from berth.offline.shapes import Kind, ListOf, MapOf, ObjectOf, ResourceShape
-from berth.offline.values import Properties, Secret
+from berth.offline.values import Properties, Secret, plain
 
 
 def inputs_now(
@@ -29,6 +29,14 @@ def inputs_now(
         else:
             found[name] = _narrowed(shape.inputs[name], value, now[name])
     return found
+
+
+def tags_now(inputs: Properties, now: Properties) -> Any:
+    """All tags of a resource: those it got by default when it was made, and its own of now."""
+    tags, made_with = now.get("tags") or {}, plain(inputs.get("tags")) or {}
+    by_default = {k: v for k, v in plain(now["tagsAll"]).items() if k not in made_with}
+    found = {**by_default, **plain(tags)}
+    return Secret(found) if isinstance(now["tagsAll"], Secret) else found
 
 
 def _narrowed(kind: Kind, asked: Any, live: Any) -> Any:

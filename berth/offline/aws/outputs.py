@@ -7,6 +7,7 @@ from typing import Any
 
 from berth.offline.aws.assigned import Assigner
 from berth.offline.aws.facts import TypeFacts
+from berth.offline.changes import Change
 from berth.offline.shapes import Kind, ListOf, ObjectOf, ResourceShape, Scalar
 from berth.offline.values import UNKNOWN, Properties, Secret, conceal, is_unknown, plain, steps
 
@@ -45,6 +46,15 @@ class Outputs:
         if isinstance(tags, Secret):
             return Secret({**self.default_tags, **tags.value})
         return {**self.default_tags, **(tags or {})}
+
+    def tag_changes(self, old: Properties, new: Properties, known: list[Change]) -> list[Change]:
+        """That the provider's default tags are others now, unless the own tags change as well."""
+        if "tagsAll" not in self.shape.outputs or "tagsAll" not in old:
+            return []
+        before, after = plain(old["tagsAll"]), plain(self.all_tags(new.get("tags")))
+        if before == after or any(change.path[0] == "tags" for change in known):
+            return []
+        return [Change(("tagsAll",), "update", before, after, in_inputs=False)]
 
     def given(self, planned: Properties, assigner: Assigner) -> Properties:
         """The outputs with a value for everything that was unknown."""

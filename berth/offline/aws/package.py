@@ -8,12 +8,12 @@ from berth.offline.aws.facts import known_types
 from berth.offline.aws.lookups import pretended_account
 from berth.offline.aws.provider import SDK, AwsProvider, AwsSettings, settings_of
 from berth.offline.changes import Comparison
-from berth.offline.checks import Problem
+from berth.offline.checks import Problem, unknown_settings
 from berth.offline.cloud import Cloud
 from berth.offline.provider import Difference
 from berth.offline.schema import schema_of
 from berth.offline.servicer import Package
-from berth.offline.values import Properties, is_unknown
+from berth.offline.values import Properties
 
 _REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
@@ -40,11 +40,11 @@ def _region_of_environment() -> str:
 
 
 def _check_config(config: Properties) -> tuple[Properties, list[Problem]]:
-    region: Any = config.get("region") or _region_of_environment()
-    if region or is_unknown(config.get("region")):
-        return config, []
-    text = "missing region; set it with `pulumi config set aws:region us-east-1`"
-    return config, [Problem(("region",), text)]
+    problems = unknown_settings(config, SDK.config_keys())
+    if not config.get("region") and not _region_of_environment():
+        text = "missing region; set it with `pulumi config set aws:region us-east-1`"
+        problems.append(Problem(("region",), text))
+    return config, problems
 
 
 def _diff_config(old: Properties, new: Properties) -> Difference:

@@ -10,7 +10,7 @@ from typing import Any
 from berth.offline.aws import naming
 from berth.offline.aws.answers import answer
 from berth.offline.aws.assigned import Assigner
-from berth.offline.aws.drift import inputs_now
+from berth.offline.aws.drift import inputs_now, tags_now
 from berth.offline.aws.facts import AutoName, TypeFacts, facts_of
 from berth.offline.aws.limits import problems_of, service_problems
 from berth.offline.aws.lookups import Asked
@@ -76,8 +76,9 @@ class AwsProvider:
         self, resource: Resource, old_inputs: Properties, old_outputs: Properties, new: Properties
     ) -> Difference:
         """See `Provider.diff`."""
-        facts = _facts(resource.type)
+        _, facts, shown = self._known(resource)
         changes = real_changes(facts, self.settings.region, old_inputs, old_outputs, new)
+        changes += shown.tag_changes(old_outputs, new, changes)
         replaced_by = replacing(facts, changes, old_inputs)
         named = facts.auto_name.property if facts.auto_name else ""
         program_named = named in new and named not in new.get(naming.DEFAULTS_KEY, [named])
@@ -143,14 +144,14 @@ class AwsProvider:
         self, resource: Resource, resource_id: str, inputs: Properties, outputs: Properties
     ) -> Found | None:
         """See `Provider.read`."""
-        shape, facts, shown = self._known(resource)
+        shape, facts, _ = self._known(resource)
         scope = self._scope(shape, outputs or inputs)
         record = self.cloud.find(resource.type, scope, resource_id)
         if record is None:
             return None
         now = dict(record.properties)
         if "tagsAll" in now:
-            now["tagsAll"] = shown.all_tags(now.get("tags"))
+            now["tagsAll"] = tags_now(record.inputs, now)
         return Found(resource_id, inputs_now(shape, facts, inputs or record.inputs, now), now)
 
     def delete(self, resource: Resource, resource_id: str, outputs: Properties) -> None:

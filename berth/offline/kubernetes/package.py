@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from berth.offline.changes import Comparison
-from berth.offline.checks import Problem
+from berth.offline.checks import Problem, unknown_settings
 from berth.offline.cloud import Cloud
 from berth.offline.kubernetes.provider import SDK, KubernetesProvider
 from berth.offline.provider import Difference
@@ -83,13 +83,12 @@ def _parsed(text: Any) -> Mapping[str, Any] | None:
 
 
 def _check_config(config: Properties) -> tuple[Properties, list[Problem]]:
-    if "kubeconfig" not in config or is_unknown(config["kubeconfig"]):
-        return config, []
-    text = plain(config["kubeconfig"])
-    if text and not _is_path(text) and _parsed(text) is None:
+    problems = unknown_settings(config, SDK.config_keys())
+    text = plain(config.get("kubeconfig"))
+    if text and not is_unknown(text) and not _is_path(text) and _parsed(text) is None:
         problem = "kubeconfig is neither YAML nor JSON nor the path of a file"
-        return config, [Problem(("kubeconfig",), problem)]
-    return config, []
+        problems.append(Problem(("kubeconfig",), problem))
+    return config, problems
 
 
 def _diff_config(old: Properties, new: Properties) -> Difference:

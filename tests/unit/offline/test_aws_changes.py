@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from berth.offline.values import UNKNOWN
-from tests.unit.offline.conftest import Engine
+from tests.unit.offline.conftest import Engine, Providers
 from tests.unit.offline.test_aws_checks import NODE_GROUP, ROLE, a_node_group
 
 CLUSTER = "aws:eks/cluster:Cluster"
@@ -141,3 +141,19 @@ def test_what_is_deleted_before_its_replacement(
     aws: Engine, resource_type: str, old: dict[str, Any], new: dict[str, Any], expected: bool
 ) -> None:
     assert aws.diff(resource_type, old, new).deleteBeforeReplace is expected
+
+
+def test_other_default_tags_are_a_change_of_what_has_them(providers: Providers) -> None:
+    def connect(tags: str) -> Engine:
+        return providers.connect("aws", {"region": "us-east-1", "defaultTags": tags})
+
+    before = connect('{"tags": {"owner": "a"}}')
+    after = connect('{"tags": {"owner": "b"}}')
+    inputs, _ = before.check(VPC, {"tags": {"x": "y"}})
+    resource_id, outputs = before.create(VPC, {"tags": {"x": "y"}})
+    response = after.diff(VPC, {"tags": {"x": "y"}}, {"tags": {"x": "y"}}, outputs)
+    updated = after.update(VPC, resource_id, (inputs, outputs), {"tags": {"x": "y"}})
+
+    assert list(response.detailedDiff) == ["tagsAll"]
+    assert list(response.replaces) == []
+    assert updated["tagsAll"] == {"owner": "b", "x": "y"}

@@ -174,3 +174,19 @@ def test_a_secret_is_not_shown_beside_its_problem(aws: Engine) -> None:
     assert "type is [secret], which is not one of String, StringList, SecureString" in (
         failure.reason
     )
+
+
+def test_the_configuration_of_a_provider(aws: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+
+    def reasons(config: dict[str, Any]) -> list[str]:
+        request = provider_pb2.CheckRequest(news=to_struct(config))
+        return [failure.reason for failure in aws.stub.CheckConfig(request).failures]
+
+    assert reasons({"region": "us-east-1", "version": "7.51.1"}) == []
+    assert reasons({"region": UNKNOWN}) == []
+    assert reasons({"regoin": "us-east-1"}) == [
+        "aws provider: unknown setting regoin; did you mean region",
+        "aws provider: missing region; set it with `pulumi config set aws:region us-east-1`",
+    ]
