@@ -6,6 +6,7 @@ from berth.catalog.gpu import Gpu
 from berth.catalog.speed import SpeedConstants
 from berth.planner.speed.fabric import BLACKWELL
 
+AMPERE = 8
 HOPPER = 9
 COMPUTED_AS = {
     "fp8": ("fp8", "fp8_fnuz"),
@@ -77,5 +78,7 @@ def expert_kernel(kernel: str, gpu: Gpu, constants: SpeedConstants) -> Kernel:
     if kernel == "mxfp4":
         hopper = gpu.capability[0] == HOPPER
         read_share = read["experts_mxfp4_hopper" if hopper else "experts"]
+        if gpu.capability[0] == AMPERE:
+            share = compute["experts_mxfp4_ampere"]
         return Kernel(read_share, peak_tflops("16bit", gpu), share)
     return Kernel(read["experts"], peak, share)

@@ -55,6 +55,8 @@ class Answer:
     """One replica under one load; means."""
 
     ttft_ms: float
+    steady_ttft_ms: float
+    """Without the first wave of a benchmark and without the wait for a place: its median."""
     itl_ms: float
     output_tokens_per_s: float
     requests_per_s: float
@@ -102,8 +104,7 @@ class Replica:
     def _front_end_ms(self, traffic: Traffic) -> float:
         constants = self._constants
         return (
-            constants.front_end_ms
-            + constants.front_end_us_per_token * traffic.input_tokens / 1e3
+            constants.front_end_ms + constants.front_end_us_per_token * traffic.input_tokens / 1e3
         )
 
     def _closed(self, traffic: Traffic, clients: float) -> Answer:
@@ -121,6 +122,7 @@ class Replica:
         requests_per_s = min(running / whole_ms * 1e3, 1e3 / self._front_end_ms(traffic))
         return Answer(
             ttft_ms=served_ms + queued_ms,
+            steady_ttft_ms=steady,
             itl_ms=itl_ms,
             output_tokens_per_s=requests_per_s * _output(traffic),
             requests_per_s=requests_per_s,
@@ -143,8 +145,10 @@ class Replica:
         if overloaded:
             at_limit = self._closed(traffic, most)
             return replace(at_limit, ttft_ms=float("inf"), overloaded=True)
+        steady = self._steady_ttft_ms(traffic, running, itl_ms, prompts, rate)
         return Answer(
-            ttft_ms=self._steady_ttft_ms(traffic, running, itl_ms, prompts, rate),
+            ttft_ms=steady,
+            steady_ttft_ms=steady,
             itl_ms=itl_ms,
             output_tokens_per_s=rate * _output(traffic),
             requests_per_s=rate,

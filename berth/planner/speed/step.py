@@ -103,8 +103,13 @@ class StepModel:
         head_kernel = matrix_kernel(head.kernel, gpu_key, gpu, constants)
         self._head = self._matrix(head_kernel, head.bytes, head.parameters)
         self._experts = tuple(
-            self._expert(expert_kernel(e.kernel, gpu, constants), e.experts, e.top_k, e.bytes,
-                         e.active_parameters)
+            self._expert(
+                expert_kernel(e.kernel, gpu, constants),
+                e.experts,
+                e.top_k,
+                e.bytes,
+                e.active_parameters,
+            )
             for e in self.work.experts
         )
         self._blackwell = gpu.capability[0] == BLACKWELL
@@ -260,9 +265,7 @@ def _sequence_ms(setup: Setup, constants: SpeedConstants) -> float:
     asynchronous = setup.async_scheduling
     if asynchronous is None:
         asynchronous = version >= on_from
-    per_sequence_us = (
-        constants.sequence_us if asynchronous else constants.sequence_before_async_us
-    )
+    per_sequence_us = constants.sequence_us if asynchronous else constants.sequence_before_async_us
     return per_sequence_us / 1e3
 
 

@@ -73,7 +73,7 @@ class Work:
     """One step of one model on one rank, all layers."""
 
     layers: float
-    """Of the usual kind: attention and feed-forward together are one."""
+    """Of the usual kind: one that only mixes tokens or only feeds forward is half a layer."""
     moe_layers: int
     hidden_size: int
     matrices: tuple[MatrixWork, ...]
