@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: setup preview test lint bench schema lock clean
+.PHONY: setup preview test lint bench accuracy schema lock clean
 .DEFAULT_GOAL := setup
 
 # A checkout that was copied or moved holds an environment that still points to the old place.
@@ -41,6 +41,10 @@ lint: $(READY)
 
 bench: $(READY)
 	@$(RUN) -m tests.bench
+
+# How right the planner is, against logs and figures from outside.
+accuracy: $(READY)
+	@$(RUN) -m tests.accuracy
 
 schema: $(READY)
 	@$(RUN) -m berth schema

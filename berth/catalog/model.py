@@ -1,9 +1,10 @@
 """The models of the catalog, by repository name; each is built when first asked for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, Literal
 
 import yaml
@@ -30,39 +31,69 @@ class ModelEntry(Entry):
 
 
 class Models(Mapping[str, Model]):
-    """Models by repository name, built on demand and kept."""
+    """Models by repository name; a file is read, and a model built, when first asked for."""
 
-    def __init__(self, entries: Mapping[str, ModelEntry]) -> None:
-        self.entries = entries
-        self._entry_of = {name: name for name in entries}
-        for name, entry in entries.items():
-            self._entry_of |= dict.fromkeys(entry.same_weights, name)
+    def __init__(self, files: Iterable[Traversable]) -> None:
+        """Take one YAML file per owner, named for it."""
+        self._unread = {path.name.removesuffix(".yaml"): path for path in files}
+        self._entries: dict[str, ModelEntry] = {}
+        self._entry_of: dict[str, str] = {}
         self._built: dict[str, Model] = {}
+
+    @property
+    def entries(self) -> Mapping[str, ModelEntry]:
+        """All entries, each by its main name."""
+        self._read_all()
+        return self._entries
 
     def __getitem__(self, name: str) -> Model:
         if name not in self._built:
-            entry = self.entries[self._entry_of[name]]
+            entry = self._entries[self._main_name(name)]
             model = model_from_config(entry.config, name, entry.source)
             self._built[name] = model.model_copy(update={"gated": entry.gated})
         return self._built[name]
 
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and bool(self._main_name(name))
+        except KeyError:
+            return False
+
     def __iter__(self) -> Iterator[str]:
+        self._read_all()
         return iter(self._entry_of)
 
     def __len__(self) -> int:
+        self._read_all()
         return len(self._entry_of)
+
+    def _main_name(self, name: str) -> str:
+        """The entry of a repository; a mirror's may stand in the file of another owner."""
+        self._read(name.partition("/")[0])
+        if name not in self._entry_of:
+            self._read_all()
+        return self._entry_of[name]
+
+    def _read_all(self) -> None:
+        for owner in sorted(self._unread):
+            self._read(owner)
+
+    def _read(self, owner: str) -> None:
+        path = self._unread.pop(owner, None)
+        if path is None:
+            return
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        entries = TypeAdapter(dict[str, ModelEntry]).validate_python(data)
+        self._entries |= entries
+        for name, entry in entries.items():
+            self._entry_of |= {name: name} | dict.fromkeys(entry.same_weights, name)
 
 
 @cache
-def load_models() -> Mapping[str, Model]:
+def load_models() -> Models:
     """All models of the catalog by repository name."""
-    entries: dict[str, ModelEntry] = {}
-    adapter = TypeAdapter(dict[str, ModelEntry])
-    for path in sorted(files(__package__).joinpath("models").iterdir(), key=lambda p: p.name):
-        if path.name.endswith(".yaml"):
-            data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-            entries |= adapter.validate_python(data)
-    return Models(entries)
+    folder = files(__package__).joinpath("models")
+    return Models(path for path in folder.iterdir() if path.name.endswith(".yaml"))
 
 
 def find_model(models: Mapping[str, Model], name: str) -> str:

@@ -92,6 +92,7 @@ def _assemble(
         kv_cache_dtype="fp8" if quantization.kv_cache_fp8 else "auto",
         dtype=dtype,
         pooling=body.pooling,
+        generates=body.generates and not body.pooling,
         latent_query_size=body.latent_query_size,
         source=source,
     )

@@ -174,6 +174,8 @@ class Model(Entry):
     dtype: Literal["bf16", "fp16", "fp32"] = "bf16"
     pooling: bool = False
     """An encoder without a KV cache: embeddings, ranking, classification."""
+    generates: bool = True
+    """False: it ranks, classifies or embeds, so no sampler runs."""
     latent_query_size: int = 0
     """Query-nope plus value size of latent attention, which its prefill workspace follows."""
     rope_scaling: bool = False

@@ -20,6 +20,8 @@ GIB = 1024**3
 SPARSE_ROW_BYTES = 1152
 """One gathered row of sparse latent attention: 576 values of 16 bits."""
 FULL_GRAPH_FIRST_SIZES = (1, 2, 4)
+AMD_GRAPHS_MEASURED_FROM = (0, 27, 0)
+"""From about here the estimate holds on ROCm (#48526 of July 2026); before it was too low."""
 
 
 def activation_bytes(
@@ -42,7 +44,7 @@ def activation_bytes(
     ranks = tensor_parallel_size
     rows = min(max_num_seqs, max_num_batched_tokens)
     sampler = 0.0
-    if not model.pooling:
+    if model.generates:
         sampler = rows * model.vocabulary * rules.sampler_bytes + rules.sampler_buffer_bytes
     tokens = max(
         (
@@ -63,7 +65,7 @@ def kept_bytes(model: Model, rules: MemoryRules, max_num_seqs: int) -> float:
 
     Source: vLLM, `v1/worker/gpu/sample/penalties.py`.
     """
-    if not rules.runner_v2 or model.pooling:
+    if not rules.runner_v2 or not model.generates:
         return 0.0
     return 4.125 * max_num_seqs * model.vocabulary
 
@@ -114,7 +116,9 @@ def graph_bytes(
     if rules.runner_v2 and rules.version < (0, 29, 0):
         return 0.0  # runner V2 measured nothing before 0.29
     graphs = len(sizes) + sum(1 for size in sizes if size <= max_num_seqs)
-    per_layer = 0.1 if amd else 0.02 if experts else 0.011
+    per_layer = 0.02 if experts else 0.011
+    if amd and rules.version >= AMD_GRAPHS_MEASURED_FROM:
+        per_layer = 0.1
     return per_layer * layers * graphs / 86 * (2.8 if unified_memory else 1) * GIB
 
 

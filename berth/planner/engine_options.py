@@ -3,7 +3,18 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-KvCacheDtype = Literal["auto", "bf16", "fp16", "fp8", "fp8_e4m3", "fp8_e5m2"]
+KvCacheDtype = Literal[
+    "auto",
+    "bf16",
+    "fp16",
+    "fp8",
+    "fp8_e4m3",
+    "fp8_e5m2",
+    "fp8_per_token_head",
+    "int8_per_token_head",
+    "int4_per_token_head",
+    "nvfp4",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

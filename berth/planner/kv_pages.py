@@ -55,8 +55,12 @@ class PageOptions:
     """What decides pages besides the model."""
 
     tensor_parallel_size: int
-    value_bytes: int
-    """Of a key or value in the cache: 2, or 1 with fp8."""
+    value_bits: int
+    """Of a key or value in the cache: 16, 8 with fp8, 4 with nvfp4."""
+    scale_bits: int
+    """Per value, of scales that are stored beside groups of values."""
+    head_scale_bytes: int
+    """Per token and head, for keys and for values each."""
     block_tokens: int
     mamba2_checkpoint: bool
     """A prefill of Mamba2 layers keeps one more state (0.29 and later)."""
@@ -119,12 +123,18 @@ def _pages(cache: Cache, options: PageOptions) -> list[Page]:
 def _bytes_per_token(cache: Cache, options: PageOptions) -> int:
     if isinstance(cache, HeadCache):
         heads = max(1, cache.kv_heads // options.tensor_parallel_size)
-        return heads * (cache.key_size + cache.value_size) * options.value_bytes
+        values = heads * (cache.key_size + cache.value_size)
+        return _packed_bytes(values, options) + 2 * heads * options.head_scale_bytes
     if isinstance(cache, LatentCache):
-        if cache.sparse and options.value_bytes == 1:
+        if cache.sparse and options.value_bits == 8:
             return SPARSE_FP8_BYTES
-        return (cache.latent_size + cache.rope_size) * options.value_bytes
+        return _packed_bytes(cache.latent_size + cache.rope_size, options)
     return 0
+
+
+def _packed_bytes(values: int, options: PageOptions) -> int:
+    scales = values * options.scale_bits // 16
+    return values * options.value_bits // 8 + scales // 8
 
 
 def _state_bytes(cache: StateCache, options: PageOptions) -> int:

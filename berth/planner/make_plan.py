@@ -250,6 +250,6 @@ def _options(server: _Server) -> ServerOptions:
         max_num_seqs=verdict.max_num_seqs,
         max_num_batched_tokens=verdict.max_num_batched_tokens,
         gpu_memory_utilization=placement.gpu_memory_utilization,
-        quantization=placement.quantization if placement.converts_weights else None,
+        quantization=verdict.quantization_argument,
         kv_cache_dtype=server.config.kv_cache_dtype,
     )

@@ -177,12 +177,12 @@ def _memory_plan(gpu: Gpu, terms: Terms, options: EngineOptions) -> MemoryPlan:
 def _error_gib(gpu: Gpu, terms: Terms) -> float:
     """Half width of the band that holds 95 % of the start-up logs compared (docs/accuracy.md).
 
-    2.1 % of the card where it was measured, 6.5 % elsewhere; half of the graph estimate where that
+    2.4 % of the card where it was measured, 6.5 % elsewhere; half of the graph estimate where that
     is the larger part of what is not known.
     """
     if terms.fixed_kv:
         return 0.0
-    share = 0.021 if gpu.evidence == "measured" else 0.065
+    share = 0.024 if gpu.evidence == "measured" else 0.065
     return max(share * gpu.visible_gib, terms.budget_graph_bytes / GIB / 2)
 
 

@@ -155,6 +155,12 @@ def _cache_reasons(model: Model, gpu: Gpu, options: EngineOptions) -> list[str]:
     kind = options.kv_cache_dtype
     if kind in ("auto", "bf16", "fp16"):
         return []
+    if kind.endswith("_per_token_head") or kind == "nvfp4":
+        wanted_format = "nvfp4" if kind == "nvfp4" else "bf16"
+        if wanted_format in gpu.computes:
+            return []
+        fix = "use auto"
+        return [problem("kv_cache_dtype", f"this GPU holds no {kind} KV cache", fix)]
     wanted = "fp8_e5m2" if kind == "fp8_e5m2" else "fp8"
     version = parse_version(options.vllm_version)
     too_old = (

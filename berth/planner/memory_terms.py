@@ -260,13 +260,22 @@ def resolved_batch(model: Model, gpu: Gpu, options: EngineOptions, rules: Memory
     return Batch(tokens, sequences, model_len)
 
 
-def cache_value_bytes(model: Model, options: EngineOptions) -> int:
-    """Bytes of one key or value in the cache."""
-    if options.kv_cache_dtype.startswith("fp8"):
-        return 1
-    if options.kv_cache_dtype == "auto" and model.kv_cache_dtype == "fp8":
-        return 1
-    return 4 if options.dtype == "fp32" else 2
+def cache_format(model: Model, options: EngineOptions) -> tuple[int, int, int]:
+    """Bits of a cached value, bits of scale for sixteen values, bytes of scale per token and head.
+
+    Source: vLLM, `v1/kv_cache_interface.py`: one fp32 scale per token and head, one fp8 scale for
+    sixteen nvfp4 values.
+    """
+    kind = options.kv_cache_dtype
+    if kind == "auto" and model.kv_cache_dtype == "fp8":
+        kind = "fp8"
+    if kind == "nvfp4":
+        return 4, 8, 0
+    if kind.endswith("_per_token_head"):
+        return (4 if kind.startswith("int4") else 8), 0, 4
+    if kind.startswith("fp8"):
+        return 8, 0, 0
+    return (32 if options.dtype == "fp32" else 16), 0, 0
 
 
 def default_block_tokens(model: Model, gpu: Gpu) -> int:
@@ -285,9 +294,12 @@ def default_block_tokens(model: Model, gpu: Gpu) -> int:
 def _page_options(
     model: Model, options: EngineOptions, rules: MemoryRules, block_tokens: int
 ) -> PageOptions:
+    value_bits, scale_bits, head_scale_bytes = cache_format(model, options)
     return PageOptions(
         tensor_parallel_size=options.tensor_parallel_size,
-        value_bytes=cache_value_bytes(model, options),
+        value_bits=value_bits,
+        scale_bits=scale_bits,
+        head_scale_bytes=head_scale_bytes,
         block_tokens=block_tokens,
         mamba2_checkpoint=rules.version >= (0, 29, 0),
         prefix_caching=options.prefix_caching,

@@ -20,8 +20,6 @@ class Placement:
     """The first split that fits, widest format first, then the fewest GPUs."""
 
     quantization: str
-    converts_weights: bool
-    """vLLM makes the format while loading; else the checkpoint has it."""
     tensor_parallel_size: int
     gpu_memory_utilization: float
     verdict: MemoryVerdict
@@ -54,7 +52,6 @@ def place(
             if verdict.fits:
                 return Placement(
                     quantization=quantization,
-                    converts_weights=quantization != model.quantization,
                     tensor_parallel_size=size,
                     gpu_memory_utilization=_utilization(config, verdict),
                     verdict=verdict,

@@ -2,8 +2,17 @@
 
 from collections.abc import Callable, Mapping
 
-from berth.catalog.architectures import deepseek_v4, dense, encoder, experts, gemma, hybrid, latent
-from berth.catalog.architectures.dense import Traits, build_as
+from berth.catalog.architectures import (
+    deepseek_v4,
+    dense,
+    encoder,
+    experts,
+    gemma,
+    hybrid,
+    latent,
+    state_space,
+)
+from berth.catalog.architectures.dense import Traits, build_as, build_classifier
 from berth.catalog.architectures.parts import Body
 from berth.catalog.config_values import ConfigValues
 
@@ -17,13 +26,22 @@ def _as(traits: Traits) -> Builder:
     return build
 
 
+def _ranking(traits: Traits) -> Builder:
+    def build(values: ConfigValues) -> Body:
+        return build_classifier(values, traits)
+
+    return build
+
+
 ARCHITECTURES: Mapping[str, Builder] = {
+    "ApertusForCausalLM": _as(dense.APERTUS),
     "ArceeForCausalLM": _as(dense.ARCEE),
+    "BambaForCausalLM": state_space.build_granite_hybrid,
     "BertForMaskedLM": encoder.build_bert,
     "BertForSequenceClassification": encoder.build_bert,
     "BertModel": encoder.build_bert,
-    "CohereForCausalLM": dense.build_cohere,
     "Cohere2ForCausalLM": dense.build_cohere,
+    "CohereForCausalLM": dense.build_cohere,
     "DeciLMForCausalLM": dense.build_nas,
     "DeepseekForCausalLM": latent.build,
     "DeepseekV2ForCausalLM": latent.build,
@@ -33,6 +51,9 @@ ARCHITECTURES: Mapping[str, Builder] = {
     "Dots1ForCausalLM": experts.build_glm4_moe,
     "Ernie4_5ForCausalLM": _as(dense.LLAMA),
     "Ernie4_5_MoeForCausalLM": experts.build_glm4_moe,
+    "Exaone4ForCausalLM": _as(dense.HEAD_NORMS),
+    "ExaoneForCausalLM": _as(dense.LLAMA),
+    "FalconMambaForCausalLM": state_space.build_mamba,
     "Gemma2ForCausalLM": dense.build_gemma2,
     "Gemma3ForCausalLM": gemma.build_gemma3,
     "Gemma3ForConditionalGeneration": gemma.build_gemma3,
@@ -45,13 +66,23 @@ ARCHITECTURES: Mapping[str, Builder] = {
     "GlmMoeDsaForCausalLM": latent.build,
     "GptOssForCausalLM": experts.build_gpt_oss,
     "GraniteForCausalLM": _as(dense.LLAMA),
+    "GraniteMoeForCausalLM": experts.build_mixtral,
+    "GraniteMoeHybridForCausalLM": state_space.build_granite_hybrid,
+    "GraniteMoeSharedForCausalLM": experts.build_mixtral,
+    "HunYuanDenseV1ForCausalLM": _as(dense.HEAD_NORMS),
+    "InternLM2ForCausalLM": _as(dense.LLAMA),
     "InternLM3ForCausalLM": _as(dense.LLAMA),
+    "JambaForCausalLM": state_space.build_jamba,
     "KimiK25ForConditionalGeneration": latent.build,
     "KimiK3ForConditionalGeneration": hybrid.build_kimi_linear,
     "KimiLinearForCausalLM": hybrid.build_kimi_linear,
+    "Lfm2ForCausalLM": state_space.build_lfm2,
     "Llama4ForCausalLM": experts.build_llama4,
     "Llama4ForConditionalGeneration": experts.build_llama4,
     "LlamaForCausalLM": _as(dense.LLAMA),
+    "LlamaForSequenceClassification": _ranking(dense.LLAMA),
+    "Mamba2ForCausalLM": state_space.build_mamba2,
+    "MambaForCausalLM": state_space.build_mamba,
     "MiMoForCausalLM": _as(dense.MIMO),
     "MiMoV2FlashForCausalLM": experts.build_mimo_v2,
     "MiniMaxM2ForCausalLM": experts.build_minimax_m2,
@@ -59,6 +90,7 @@ ARCHITECTURES: Mapping[str, Builder] = {
     "MiniMaxM3SparseForCausalLM": experts.build_minimax_m3,
     "Mistral3ForConditionalGeneration": _as(dense.LLAMA),
     "MistralForCausalLM": _as(dense.LLAMA),
+    "MistralForSequenceClassification": _ranking(dense.LLAMA),
     "MixtralForCausalLM": experts.build_mixtral,
     "ModernBertForMaskedLM": encoder.build_modern_bert,
     "ModernBertModel": encoder.build_modern_bert,
@@ -70,10 +102,12 @@ ARCHITECTURES: Mapping[str, Builder] = {
     "Phi3ForCausalLM": _as(dense.PHI3),
     "PhiMoEForCausalLM": experts.build_mixtral,
     "Qwen2ForCausalLM": _as(dense.QWEN2),
+    "Qwen2ForSequenceClassification": _ranking(dense.QWEN2),
     "Qwen2MoeForCausalLM": experts.build_qwen_moe,
     "Qwen2VLForConditionalGeneration": _as(dense.QWEN2),
     "Qwen2_5_VLForConditionalGeneration": _as(dense.QWEN2),
     "Qwen3ForCausalLM": _as(dense.QWEN3),
+    "Qwen3ForSequenceClassification": _ranking(dense.QWEN3),
     "Qwen3MoeForCausalLM": experts.build_qwen_moe,
     "Qwen3NextForCausalLM": hybrid.build_qwen_next,
     "Qwen3VLForConditionalGeneration": _as(dense.QWEN3),
@@ -83,11 +117,12 @@ ARCHITECTURES: Mapping[str, Builder] = {
     "Qwen3_5MoeForCausalLM": hybrid.build_qwen_next,
     "Qwen3_5MoeForConditionalGeneration": hybrid.build_qwen_next,
     "RobertaModel": encoder.build_bert,
+    "SeedOssForCausalLM": _as(dense.SEED_OSS),
     "SmolLM3ForCausalLM": _as(dense.SMOLLM3),
     "StableLmForCausalLM": _as(dense.STABLELM),
     "Starcoder2ForCausalLM": _as(dense.STARCODER2),
-    "Step3p7ForCausalLM": experts.build_step3,
     "Step3p7FlashForCausalLM": experts.build_step3,
+    "Step3p7ForCausalLM": experts.build_step3,
     "XLMRobertaForSequenceClassification": encoder.build_bert,
     "XLMRobertaModel": encoder.build_bert,
 }

@@ -6,6 +6,7 @@ from berth.catalog.architectures.parts import (
     Body,
     Heads,
     attention,
+    kept,
     layer_count,
     layer_windows,
     mlp,
@@ -52,6 +53,9 @@ NEMOTRON = Traits(norm_bias=True, gated=False)
 ARCEE = Traits(gated=False)
 PHI3 = Traits()
 STABLELM = Traits(norm_bias=True)
+HEAD_NORMS = Traits(head_norms=True)
+APERTUS = Traits(head_norms=True, gated=False)
+SEED_OSS = Traits(qkv_bias=True)
 SMOLLM3 = Traits(tied=True, windows_used=False)
 
 
@@ -75,6 +79,14 @@ def build_as(values: ConfigValues, traits: Traits) -> Body:
         extra = values.integer("num_nextn_predict_layers", low=0, high=16)
         body = replace(body, mtp_layers=(layer,) * extra)
     return body
+
+
+def build_classifier(values: ConfigValues, traits: Traits) -> Body:
+    """A decoder that ranks or classifies: a small head for labels instead of the vocabulary."""
+    body = build_as(values, traits)
+    labels = values.integer("num_labels", default=max(1, len(values.section("id2label").data)))
+    score = kept("score", labels, body.hidden_size)
+    return replace(body, tied=True, generates=False, final_tensors=(score,))
 
 
 def build_gemma2(values: ConfigValues) -> Body:

@@ -25,7 +25,10 @@ def build_mixtral(values: ConfigValues) -> Body:
     count = layer_count(values)
     inner_size = values.integer("intermediate_size")
     number = values.integer("num_local_experts", "num_experts", high=1 << 14)
-    parts = routed(number, hidden_size, inner_size, module="block_sparse_moe")
+    shared = values.integer("shared_intermediate_size", default=0, low=0)
+    parts = routed(
+        number, hidden_size, inner_size, module="block_sparse_moe", shared_inner_size=shared
+    )
     vectors = 2 * hidden_size + _qkv_bias(values, heads, hidden_size)
     layer = _expert_layer(
         values, heads, (*attention(heads, hidden_size), *parts), vectors, inner_size

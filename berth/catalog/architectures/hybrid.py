@@ -278,10 +278,10 @@ def _nemotron_layer(values: ConfigValues, kind: str, heads: Heads, hidden_size: 
 
 def mamba2_layer(values: ConfigValues, hidden_size: int) -> Layer:
     """One Mamba-2 mixer with its norm."""
-    head_count = values.integer("mamba_num_heads", "mamba_n_heads", high=1 << 16)
-    head_size = values.integer("mamba_head_dim", "mamba_d_head", high=8192)
+    head_count = values.integer("mamba_num_heads", "mamba_n_heads", "num_heads", high=1 << 16)
+    head_size = values.integer("mamba_head_dim", "mamba_d_head", "head_dim", high=8192)
     groups = values.integer("n_groups", "mamba_n_groups", default=1, high=4096)
-    state_size = values.integer("ssm_state_size", "mamba_d_state", high=8192)
+    state_size = values.integer("ssm_state_size", "mamba_d_state", "state_size", high=8192)
     kernel = values.integer("conv_kernel", "mamba_d_conv", default=4, high=64)
     rows = head_count * head_size
     channels = rows + 2 * groups * state_size
@@ -291,7 +291,7 @@ def mamba2_layer(values: ConfigValues, hidden_size: int) -> Layer:
         linear("mixer.out_proj", hidden_size, rows, "row"),
     )
     vectors = hidden_size + rows + 3 * head_count
-    if values.flag("use_conv_bias", default=True):
+    if values.flag("use_conv_bias", default=values.flag("mamba_conv_bias", default=True)):
         vectors += channels
     narrow = values.text("mamba_ssm_cache_dtype", "float32") != "float32"
     state = StateCache(

@@ -25,6 +25,7 @@ class Body:
     towers: tuple[Tower, ...] = ()
     mtp_layers: tuple[Layer, ...] = ()
     pooling: bool = False
+    generates: bool = True
     latent_query_size: int = 0
 
 
@@ -185,6 +186,9 @@ def layer_windows(values: ConfigValues, count: int, *, used: bool = True) -> lis
                 "layer_types", f"has {len(types)} entries", f"give one per {count} layers"
             )
         return [window if kind.startswith("sliding") else None for kind in types[:count]]
+    pattern = values.data.get("sliding_window_pattern")
+    if isinstance(pattern, str) and 0 < len(pattern) <= MAX_LAYERS:
+        return [window if pattern[i % len(pattern)] == "L" else None for i in range(count)]
     if values.has("sliding_window_pattern"):
         every = values.integer("sliding_window_pattern", high=MAX_LAYERS)
         return [None if (index + 1) % every == 0 else window for index in range(count)]

@@ -83,3 +83,26 @@ def test_what_was_not_measured_says_so() -> None:
     low = [gpu for gpu in load_gpus().values() if gpu.evidence == "low"]
 
     assert all(gpu.evidence_note for gpu in low)
+
+
+@pytest.mark.parametrize(
+    ("key", "computes", "stores_only", "neither"),
+    [
+        pytest.param("T4", {"fp16"}, {"fp8", "int4"}, {"bf16", "mxfp4", "nvfp4"}, id="7.5"),
+        pytest.param("A100-SXM-80GB", {"bf16"}, {"fp8", "mxfp4", "nvfp4"}, set(), id="8.0"),
+        pytest.param("L4", {"bf16", "fp8"}, {"mxfp4", "nvfp4"}, set(), id="8.9"),
+        pytest.param("H100-SXM-80GB", {"bf16", "fp8"}, {"mxfp4", "nvfp4"}, set(), id="9.0"),
+        pytest.param("B200-SXM-180GB", {"fp8", "nvfp4", "mxfp4"}, {"int4"}, set(), id="10.0"),
+        pytest.param("MI300X", {"bf16", "fp8_fnuz"}, {"int4"}, {"fp8", "nvfp4"}, id="gfx942"),
+        pytest.param("MI355X", {"bf16", "fp8", "mxfp4"}, {"int4"}, {"nvfp4"}, id="gfx950"),
+    ],
+)
+def test_formats_follow_the_capability(
+    key: str, computes: set[str], stores_only: set[str], neither: set[str]
+) -> None:
+    """vLLM: FP8 is computed from 8.9 and stored from 7.5; NVFP4 is computed from 10.0."""
+    gpu = load_gpus()[key]
+
+    assert computes <= set(gpu.computes)
+    assert stores_only <= set(gpu.stores) - set(gpu.computes)
+    assert not neither & {*gpu.computes, *gpu.stores}

@@ -233,3 +233,20 @@ def test_smaller_pages_get_more_tokens_per_block() -> None:
 
     assert [group.pages[0].block_tokens for group in layout.groups] == [32, 16]
     assert (layout.block_bytes, layout.block_tokens) == (1024, 16)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bytes_per_token"),
+    [
+        pytest.param("auto", 2 * 8 * 128 * 2 * 32, id="16-bit"),
+        pytest.param("fp8", 2 * 8 * 128 * 32, id="fp8"),
+        pytest.param("int8_per_token_head", (2 * 8 * 128 + 2 * 8 * 4) * 32, id="int8-with-scales"),
+        pytest.param("int4_per_token_head", (8 * 128 + 2 * 8 * 4) * 32, id="int4-with-scales"),
+        pytest.param("nvfp4", (8 * 128 + 2 * 8 * 128 // 16) * 32, id="nvfp4-with-scales"),
+    ],
+)
+def test_a_token_takes_the_bytes_of_its_format(kind: str, bytes_per_token: int) -> None:
+    """Llama-3.1-8B: 32 layers of 8 heads with 128 keys and 128 values each."""
+    computed = terms("meta-llama/Llama-3.1-8B", "B200-SXM-180GB", kv_cache_dtype=kind)
+
+    assert computed.layout.block_bytes == bytes_per_token * 16

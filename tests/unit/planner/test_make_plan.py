@@ -78,7 +78,7 @@ def test_every_argument_is_said_in_vllms_words() -> None:
         "--shutdown-timeout",
         "60",
         "--quantization",
-        "fp8",
+        "fp8_per_tensor",
     )
 
 
@@ -139,7 +139,7 @@ def test_fp8_is_taken_where_16_bit_leaves_too_little_cache() -> None:
     server = planned(models={"chat": an_8b(max_model_len=65536)}).servers["chat"]
 
     assert server.quantization == "fp8"
-    assert server.vllm_args[-2:] == ("--quantization", "fp8")
+    assert server.vllm_args[-2:] == ("--quantization", "fp8_per_tensor")
 
 
 def test_widest_format_comes_before_fewest_gpus() -> None:

@@ -1,0 +1,53 @@
+"""`berth plan --stack`: every model server of a stack file, without the engine."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from berth.catalog.load import load_catalog
+from berth.cli.plan_page import memory_lines
+from berth.config.read import read_stack_file, stack_file
+from berth.engine.project import find_project
+from berth.planner.account import Account
+from berth.planner.document import plan_document
+from berth.planner.make_plan import make_plan
+from berth.planner.plan import Plan
+
+
+def plan_stack(stack: str, *, as_json: bool) -> int:
+    """Plan the stack called so, or in the file named; print it.
+
+    Raises:
+        ConfigError: if it cannot be read.
+        PlanError: if it cannot be planned as written.
+        ProjectMissingError: if a name is given outside a project.
+    """
+    named = Path(stack)
+    path = named if named.is_file() else stack_file(stack, find_project(Path.cwd()) / "stacks")
+    config = read_stack_file(path, date.today())
+    catalog = load_catalog()
+    plan = make_plan(config, catalog, Account.assumed(config.region, catalog))
+    if as_json:
+        print(json.dumps({"stack": stack} | plan_document(plan), indent=2))
+    else:
+        _print(plan)
+    return 0 if all(server.fits for server in plan.servers.values()) else 1
+
+
+def _print(plan: Plan) -> None:
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
+    for server in plan.servers.values():
+        where = f"tier {server.tier}, {server.instance_type or 'nodes of your own'}"
+        console.print(
+            Text(f"{server.name}: ", "bold").append(
+                f"{server.model}, {server.replicas} x {server.gpus_per_replica} x {server.gpu} "
+                f"({where})",
+                "not bold",
+            )
+        )
+        for line in (*server.reasons, *memory_lines(server.memory)):
+            console.print(Text(f"  {line}"))
+        console.print(Text(f"  {' '.join(server.vllm_args)}", "dim"))
