@@ -11,6 +11,7 @@ from berth.catalog.config_values import ModelConfigError
 from berth.catalog.gpu import find_gpu
 from berth.catalog.load import Catalog, load_catalog
 from berth.catalog.model_shape import Model
+from berth.cli.plan_load import add_load_arguments, has_load, load_problems, plan_load
 from berth.cli.plan_page import print_page, print_why
 from berth.cli.plan_plot import write_plot
 from berth.config.problems import one_line
@@ -41,12 +42,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--dtype", choices=("auto", "bf16", "fp16", "fp32"), default="auto")
     for name in ("tensor-parallel-size", "max-model-len", "max-num-seqs", "max-num-batched-tokens"):
         parser.add_argument(f"--{name}", type=int, metavar="N")
-    for name in ("kv-cache-memory-bytes", "block-size", "concurrency"):
+    for name in ("kv-cache-memory-bytes", "block-size", "pipeline-parallel-size", "replicas"):
         parser.add_argument(f"--{name}", type=int, metavar="N")
-    parser.add_argument("--pipeline-parallel-size", type=int, default=1, metavar="N")
-    parser.add_argument("--replicas", type=int, default=1, metavar="N")
-    parser.add_argument("--input-tokens", type=int, default=0, metavar="N", help="of one request")
-    parser.add_argument("--output-tokens", type=int, default=0, metavar="N", help="of one request")
+    add_load_arguments(parser)
     parser.add_argument("--gpu-memory-utilization", type=float, metavar="SHARE")
     parser.add_argument("--enforce-eager", action="store_true")
     parser.add_argument("--vllm-version", default="", metavar="VERSION")
@@ -60,8 +58,12 @@ def run(args: argparse.Namespace) -> int:
     if args.stack is not None:
         return _stack(args)
     catalog = load_catalog()
+    if problems := load_problems(args):
+        return _refuse(*problems)
     try:
         model, name = _model(args, catalog)
+        if has_load(args):
+            return plan_load(args, model, name, _request(args, catalog), catalog)
         request = _request(args, catalog)
         explained = find_gpu(catalog.gpus, args.explain) if args.explain else None
     except ModelConfigError as error:
@@ -133,13 +135,13 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         if has is None or gpu not in (None, has):
             wanted = gpu or "any GPU of the catalog"
             raise LookupError(f"{args.instance_type} has {has or 'no GPU'}, not {wanted}")
-    tokens = args.input_tokens + args.output_tokens
+    tokens = round((args.input_tokens or 0) + (args.output_tokens or 0))
     options = EngineOptions(
         vllm_version=args.vllm_version,
         quantization=args.quantization or "auto",
         dtype=args.dtype,
         kv_cache_dtype=args.kv_cache_dtype,
-        pipeline_parallel_size=args.pipeline_parallel_size,
+        pipeline_parallel_size=args.pipeline_parallel_size or 1,
         max_model_len=args.max_model_len,
         max_num_seqs=args.max_num_seqs,
         max_num_batched_tokens=args.max_num_batched_tokens,
@@ -147,7 +149,7 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         kv_cache_memory_bytes=args.kv_cache_memory_bytes,
         block_size=args.block_size,
         enforce_eager=args.enforce_eager,
-        load_requests=args.concurrency,
+        load_requests=round(args.concurrency) if args.concurrency else None,
         load_tokens=tokens or None,
     )
     return Request(
@@ -155,7 +157,7 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         gpu=gpu,
         instance_type=args.instance_type,
         tensor_parallel_size=args.tensor_parallel_size,
-        replicas=max(1, args.replicas),
+        replicas=max(1, args.replicas or 1),
     )
 
 

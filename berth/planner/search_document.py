@@ -74,6 +74,10 @@ def server_arguments(candidate: Candidate, model_name: str) -> tuple[str, ...]:
         )
     )
     more: list[str] = []
+    if options.data_parallel_size != 1:
+        more += ["--data-parallel-size", str(options.data_parallel_size)]
+    if options.expert_parallel:
+        more.append("--enable-expert-parallel")
     if options.pipeline_parallel_size != 1:
         more += ["--pipeline-parallel-size", str(options.pipeline_parallel_size)]
     if options.dtype != "auto":

@@ -13,8 +13,8 @@ from tests.accuracy.speed_rows import Predictor, Run, queue_dominated
 PRIORS: dict[str, tuple[float, float]] = {
     # (value, width as a share): kernel tables of aiconfigurator-core 0.12.0 for shares and
     # all-reduce, the BLIS simulator (32 us a layer, 126 us a step, 4 us a sequence) for overheads,
-    # the slope of one line through many contexts (vLLM blog of 2026-04-22) for the cache, quiet hosts
-    # for the front end; wide where tables disagree with each other.
+    # the slope of one line through many contexts (vLLM blog of 2026-04-22) for the cache, quiet
+    # hosts for the front end; wide where tables disagree with each other.
     "read_share.16bit": (0.75, 0.3),
     "read_share.fp8": (0.63, 0.5),
     "read_share.fp8_block": (0.45, 0.3),

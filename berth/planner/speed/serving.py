@@ -41,8 +41,8 @@ class Limits:
     """Requests of this traffic that the KV cache holds."""
     max_num_seqs: int
     max_num_batched_tokens: int
-    stages: int = 1
-    """Pipeline stages: lanes of sequences that are in different stages at one time."""
+    lanes: int = 1
+    """Pipeline stages times data-parallel ranks: groups of sequences that step side by side."""
 
     @property
     def sequences(self) -> float:
@@ -83,7 +83,7 @@ class Replica:
     def __init__(self, steps: StepModel, limits: Limits, constants: SpeedConstants) -> None:
         self._steps = steps
         self._limits = limits
-        self._lanes = limits.stages
+        self._lanes = limits.lanes
         self._constants = constants
 
     def answer(self, traffic: Traffic) -> Answer:

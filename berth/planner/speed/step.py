@@ -25,6 +25,8 @@ class Setup:
     tensor_parallel_size: int = 1
     pipeline_parallel_size: int = 1
     expert_parallel: bool = False
+    data_parallel_size: int = 1
+    """Copies of the attention part that share the experts of one engine."""
     vllm_version: str = ".".join(map(str, NEWEST))
     async_scheduling: bool | None = None
     """None: the default of the version."""
@@ -90,7 +92,9 @@ class StepModel:
         if gpu.memory_gb_per_s is None or not gpu.dense_tflops:
             raise LookupError(f"bandwidth and TFLOPS of {gpu_key} were not read")
         ranks = setup.tensor_parallel_size
-        parallel = Parallel(tensor=ranks, experts=ranks if setup.expert_parallel else 1)
+        shared = ranks * setup.data_parallel_size
+        parallel = Parallel(tensor=ranks, experts=shared if setup.expert_parallel else 1)
+        self._expert_copies = setup.data_parallel_size if setup.expert_parallel else 1
         chosen = resolved_quantization(model, setup.quantization)
         self.work: Work = step_work(model, parallel, chosen, setup.cache_value_bytes)
         self.bytes_per_ms = gpu.memory_gb_per_s * 1e6
@@ -119,6 +123,10 @@ class StepModel:
         self._all_reduce = all_reduce_time(gpu_key, gpu, ranks, constants)
         if ranks > 1 and self._all_reduce is None:
             raise LookupError(f"the all-reduce of {gpu_key} is not known")
+        self._exchange_us, self._exchange_gb_per_s = 0.0, gpu.fabric.gb_per_s / 2
+        if self._expert_copies > 1:
+            wide = all_reduce_time(gpu_key, gpu, shared, constants)
+            self._exchange_us = wide.fixed_us if wide is not None else 0.0
         extra = model.architecture in constants.norms_over_ranks
         self._extra_all_reduces = len(model.layers) if extra else 0
         self._overhead_ms = _overhead_ms(self.work, constants)
@@ -158,8 +166,9 @@ class StepModel:
             prompt_pairs: pairs of tokens that attend to each other in the prompts.
             prompts_ended: prompts whose last token is in the step.
         """
-        terms = self.terms(sequences, context_tokens, prompt_tokens, prompt_pairs, prompts_ended)
-        return terms.total_ms
+        return self.terms(
+            sequences, context_tokens, prompt_tokens, prompt_pairs, prompts_ended
+        ).total_ms
 
     def terms(
         self,
@@ -178,11 +187,13 @@ class StepModel:
         return StepTerms(
             matrices_ms=matrices,
             experts_ms=sum(
-                e.read_ms * (1 - e.idle_share**tokens) + e.token_ms * tokens for e in self._experts
+                e.read_ms * (1 - e.idle_share ** (tokens * self._expert_copies))
+                + e.token_ms * tokens
+                for e in self._experts
             ),
             cache_ms=self._read_cache_ms(sequences, context_tokens),
             attention_ms=self._prompt_attention_ms(prompt_tokens, prompt_pairs),
-            all_reduce_ms=self._all_reduce_ms(rows),
+            all_reduce_ms=self._all_reduce_ms(rows) + self._exchange_ms(tokens),
             elementwise_ms=self._token_ms * tokens,
             overhead_ms=self._overhead_ms + self._sequence_ms * sequences,
             stage_hops_ms=self._stage_hops_ms(rows),
@@ -222,6 +233,14 @@ class StepModel:
         fixed_us = (calls + self._extra_all_reduces) * time.fixed_us
         payload_us = calls * rows * self.work.hidden_size * 2 / (time.gb_per_s * 1e3)
         return (fixed_us + payload_us) / 1e3
+
+    def _exchange_ms(self, tokens: float) -> float:
+        """Tokens sent to the ranks of their experts and back, where experts are shared."""
+        if self._expert_copies == 1 or not self.work.moe_layers:
+            return 0.0
+        sent = tokens * self.work.hidden_size * 2 * max(e.top_k for e in self.work.experts)
+        per_layer_us = 2 * (self._exchange_us + sent / (self._exchange_gb_per_s * 1e3))
+        return self.work.moe_layers * per_layer_us / 1e3
 
     def _stage_hops_ms(self, rows: float) -> float:
         if not self._hops:
