@@ -50,7 +50,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--vllm-version", default="", metavar="VERSION")
     parser.add_argument("--explain", metavar="GPU", help="why this GPU was not chosen")
     parser.add_argument("--json", action="store_true", help="the plan as JSON")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the memory bar (svg)")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the memory bar (svg, png)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -55,7 +55,3 @@ def _one_plan_ms() -> float:
 
 def _options(size: int) -> EngineOptions:
     return EngineOptions(vllm_version="0.32.0", tensor_parallel_size=size)
-
-
-if __name__ == "__main__":
-    main()

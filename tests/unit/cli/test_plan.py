@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from berth.catalog.config_values import ModelConfigError
 from berth.catalog.hub import fetch_config
@@ -266,6 +267,19 @@ def test_the_plot_is_a_drawing(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     text = path.read_text(encoding="utf-8")
     assert text.startswith("<svg ")
     assert text.count("<rect") == 13  # ground, six parts, six in the legend
+
+
+def test_a_png_has_the_colours_in_proportion(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "bar.png"
+
+    berth_plan(LLAMA_8B, "--gpu", "H100", "--plot", str(path))
+
+    with Image.open(path) as image:
+        middle = [image.getpixel((x, 2 * 92)) for x in range(2 * 24, 2 * (960 - 24))]
+    weights = sum(pixel == (0x34, 0x50, 0x7A) for pixel in middle)
+    assert weights / len(middle) == pytest.approx(15.0 / 79.18, abs=0.003)  # GiB of the card's
 
 
 @pytest.mark.parametrize("name", ["../x", "a", "a/b/c", "a/..", "http://x/y", "a/b?c"])
