@@ -130,7 +130,10 @@ def compare_options(
             if not base.vllm_version:
                 version = catalog.software.vllm[gpu.vendor].version
                 base = replace(base, vllm_version=version)
-            for options in splits(model, gpu, of_gpu, base, fixed):
+            tried = splits(model, gpu, of_gpu, base, fixed)
+            if gpu.memory_gb_per_s is None or not gpu.dense_tflops:
+                tried = list(tried)[-1:]  # one is enough to say that its speed is not known
+            for options in tried:
                 factors = _for_split(calibration, key, options)
                 found.append(
                     _option(

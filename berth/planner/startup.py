@@ -11,8 +11,8 @@ IMAGE_S = 60
 """Pulling and unpacking the engine's image on a node with fast disks; a rule of ours."""
 COMPILE_AND_GRAPHS_S = 120
 EAGER_START_S = 30
-"""Without compiling and CUDA graphs; a rule of ours. With them 210 s were seen of a 35B in NVFP4; the
-budget has five minutes for it."""
+"""Without compiling and CUDA graphs; a rule of ours. With them 210 s were seen of a 35B in NVFP4;
+the budget has five minutes for it."""
 ENGINE_BUDGET_S = 300
 """Compiling, capturing CUDA graphs, warming up."""
 BUDGET_FLOOR_S = 600

@@ -12,6 +12,8 @@ from berth.planner.speed.step import StepModel
 
 TURNS = 6
 """Of the iteration between arrivals and time per token; more change less than 0.1 %."""
+SETTLED = 1e-3
+"""Change of a turn, as a share, after which the iteration ends."""
 MOST_BUSY = 0.95
 """Share of time in prompt steps beyond which the wait is not counted further."""
 REQUESTS_PER_CLIENT = 10
@@ -134,11 +136,13 @@ class Replica:
         most = self._limits.sequences
         running = min(most, max(1e-6, rate * _output(traffic) * self._decode_ms(1, traffic) / 1e3))
         itl_ms, prompts = 0.0, _Prompts(1, 1, 0.0)
+        together = 1.0
         overloaded = rate * self._front_end_ms(traffic) >= 1e3
         for _ in range(TURNS * 4):
-            itl_ms, prompts = self._settle(traffic, running, rate)
+            itl_ms, prompts = self._settle(traffic, running, rate, together)
+            together = prompts.together
             wanted = rate * _output(traffic) * itl_ms / 1e3
-            if abs(min(wanted, most) - running) <= 1e-3 * running:
+            if abs(min(wanted, most) - running) <= SETTLED * running:
                 break
             running = min(wanted, most)
         overloaded = overloaded or rate * _output(traffic) * itl_ms / 1e3 > most
@@ -157,7 +161,7 @@ class Replica:
         )
 
     def _settle(
-        self, traffic: Traffic, running: float, rate: float | None
+        self, traffic: Traffic, running: float, rate: float | None, together: float = 1.0
     ) -> tuple[float, _Prompts]:
         """Time per token with `running` sequences, and how their prompts are read."""
         decode_ms = self._decode_ms(running, traffic)
@@ -165,7 +169,7 @@ class Replica:
         steps_of_answer = max(1.0, _output(traffic) / per_step)
         step_ms = decode_ms
         lane_running = running / self._lanes
-        prompts = self._read_prompts(traffic, running, 1.0)
+        prompts = self._read_prompts(traffic, running, together)
         if running <= 1 and rate is None:
             return decode_ms / per_step, prompts
         for _ in range(TURNS):
@@ -173,11 +177,12 @@ class Replica:
                 arrivals = lane_running / (steps_of_answer * step_ms)
             else:
                 arrivals = rate / self._lanes / 1e3
-            together = min(max(1.0, arrivals * prompts.total_ms), max(1.0, lane_running / 2))
-            prompts = self._read_prompts(traffic, running, together)
             before = step_ms
+            wanted = min(max(1.0, arrivals * prompts.total_ms), max(1.0, lane_running / 2))
+            if abs(wanted - prompts.together) > SETTLED * wanted:
+                prompts = self._read_prompts(traffic, running, wanted)
             step_ms = _with_prompts(decode_ms, prompts, lane_running, steps_of_answer)
-            if abs(step_ms - before) <= 1e-3 * step_ms:
+            if abs(step_ms - before) <= SETTLED * step_ms:
                 break
         return step_ms / per_step, prompts
 

@@ -7,7 +7,7 @@ from berth.catalog.model_shape import Model
 from berth.catalog.speed import SpeedConstants
 from berth.planner.speed.fabric import BLACKWELL, AllReduceTime, all_reduce_time
 from berth.planner.speed.kernels import Kernel, expert_kernel, matrix_kernel, peak_tflops
-from berth.planner.speed.work import CacheWork, Work, step_work
+from berth.planner.speed.work import Work, step_work
 from berth.planner.vllm_rules import NEWEST, parse_version
 from berth.planner.weights import Parallel, resolved_quantization
 
@@ -117,9 +117,7 @@ class StepModel:
             for e in self.work.experts
         )
         self._blackwell = gpu.capability[0] == BLACKWELL
-        flops_per_ms = peak_tflops("16bit", gpu) * 1e9
-        self._pair_ms = 2 / (flops_per_ms * constants.compute_share["attention"])
-        self._cache_ms_per_byte = 1 / (self.bytes_per_ms * constants.read_share["kv"])
+        self._prepare_caches(gpu, constants)
         self._all_reduce = all_reduce_time(gpu_key, gpu, ranks, constants)
         if ranks > 1 and self._all_reduce is None:
             raise LookupError(f"the all-reduce of {gpu_key} is not known")
@@ -166,9 +164,25 @@ class StepModel:
             prompt_pairs: pairs of tokens that attend to each other in the prompts.
             prompts_ended: prompts whose last token is in the step.
         """
-        return self.terms(
-            sequences, context_tokens, prompt_tokens, prompt_pairs, prompts_ended
-        ).total_ms
+        rows = sequences + prompt_tokens if prompt_tokens else graph_rows(sequences)
+        tokens = sequences + prompt_tokens
+        time_ms = self._overhead_ms + self._sequence_ms * sequences + self._token_ms * tokens
+        for matrix in self._matrices:
+            time_ms += max(matrix.read_ms, matrix.token_ms * rows)
+        head_rows = sequences + prompts_ended if prompt_tokens else rows
+        time_ms += max(self._head.read_ms, self._head.token_ms * head_rows)
+        if self._experts:
+            time_ms += self._experts_ms(tokens)
+        if sequences:
+            time_ms += self._read_cache_ms(sequences, context_tokens)
+        if self._all_reduce is not None:
+            time_ms += self._all_reduce_ms(rows)
+        if self._expert_copies > 1:
+            time_ms += self._exchange_ms(tokens)
+        if prompt_tokens:
+            time_ms += self._prompt_attention_ms(prompt_tokens, prompt_pairs)
+            time_ms = max(time_ms, self._floor_ms(tokens))
+        return time_ms + self._stage_hops_ms(rows) if self._hops else time_ms
 
     def terms(
         self,
@@ -186,13 +200,11 @@ class StepModel:
         tokens = sequences + prompt_tokens
         return StepTerms(
             matrices_ms=matrices,
-            experts_ms=sum(
-                e.read_ms * (1 - e.idle_share ** (tokens * self._expert_copies))
-                + e.token_ms * tokens
-                for e in self._experts
+            experts_ms=self._experts_ms(tokens),
+            cache_ms=self._read_cache_ms(sequences, context_tokens) if sequences else 0.0,
+            attention_ms=(
+                self._prompt_attention_ms(prompt_tokens, prompt_pairs) if prompt_tokens else 0.0
             ),
-            cache_ms=self._read_cache_ms(sequences, context_tokens),
-            attention_ms=self._prompt_attention_ms(prompt_tokens, prompt_pairs),
             all_reduce_ms=self._all_reduce_ms(rows) + self._exchange_ms(tokens),
             elementwise_ms=self._token_ms * tokens,
             overhead_ms=self._overhead_ms + self._sequence_ms * sequences,
@@ -209,21 +221,45 @@ class StepModel:
         """One all-reduce; None with one rank."""
         return self._all_reduce
 
+    def _experts_ms(self, tokens: float) -> float:
+        together = tokens * self._expert_copies
+        return sum(
+            e.read_ms * (1 - e.idle_share**together) + e.token_ms * tokens for e in self._experts
+        )
+
     def _read_cache_ms(self, sequences: float, context: float) -> float:
-        if not sequences:
-            return 0.0
-        per_sequence = sum(_cache_bytes(cache, context) for cache in self.work.caches)
-        return sequences * per_sequence * self._cache_ms_per_byte
+        per_sequence = self._cache_fixed_ms + self._cache_token_ms * context
+        for token_ms, reach in self._cache_windows:
+            per_sequence += token_ms * min(context, reach)
+        return sequences * per_sequence
 
     def _prompt_attention_ms(self, tokens: float, pairs: float) -> float:
-        if not tokens:
-            return 0.0
-        values = 0.0
+        time_ms = self._pairs_ms * pairs + self._state_token_ms * tokens
+        for pair_ms, reach in self._pair_windows:
+            time_ms += pair_ms * min(pairs, tokens * reach)
+        return time_ms
+
+    def _prepare_caches(self, gpu: Gpu, constants: SpeedConstants) -> None:
+        """What one token of context and one pair of a prompt take, by how far layers look back."""
+        pair_ms = 2 / (peak_tflops("16bit", gpu) * 1e9 * constants.compute_share["attention"])
+        byte_ms = 1 / (self.bytes_per_ms * constants.read_share["kv"])
+        self._cache_fixed_ms = self._cache_token_ms = self._pairs_ms = self._state_token_ms = 0.0
+        cache_windows: list[tuple[float, int]] = []
+        pair_windows: list[tuple[float, int]] = []
         for cache in self.work.caches:
-            reach = cache.reach_tokens
-            seen = pairs if reach is None else min(pairs, tokens * reach)
-            values += cache.layers * (cache.pair_values * seen + cache.token_values * tokens)
-        return values * self._pair_ms
+            self._cache_fixed_ms += cache.layers * cache.fixed_bytes * byte_ms
+            self._cache_token_ms += cache.layers * cache.far_bytes_per_token * byte_ms
+            self._state_token_ms += cache.layers * cache.token_values * pair_ms
+            near_ms = cache.layers * cache.bytes_per_token * byte_ms
+            if cache.reach_tokens is None:
+                self._cache_token_ms += near_ms
+                self._pairs_ms += cache.layers * cache.pair_values * pair_ms
+            else:
+                cache_windows.append((near_ms, cache.reach_tokens))
+                pair_windows.append(
+                    (cache.layers * cache.pair_values * pair_ms, cache.reach_tokens)
+                )
+        self._cache_windows, self._pair_windows = tuple(cache_windows), tuple(pair_windows)
 
     def _all_reduce_ms(self, rows: float) -> float:
         time = self._all_reduce
@@ -265,12 +301,6 @@ def graph_rows(sequences: float) -> float:
         if sequences <= size:
             return size
     return GRAPH_MULTIPLE * -(-sequences // GRAPH_MULTIPLE)
-
-
-def _cache_bytes(cache: CacheWork, context: float) -> float:
-    reach = context if cache.reach_tokens is None else min(context, cache.reach_tokens)
-    per_layer = cache.bytes_per_token * reach + cache.far_bytes_per_token * context
-    return cache.layers * (per_layer + cache.fixed_bytes)
 
 
 def _overhead_ms(work: Work, constants: SpeedConstants) -> float:
