@@ -66,7 +66,9 @@ def _run(words: list[str]) -> int:
         return _say(UNUSABLE, f"berth: {one_line(chosen)} is no command; {fix}")
     module = importlib.import_module(f"berth.cli.{chosen}") if chosen else None
     parser = _OneLineParser(
-        prog="berth", description="Plan, price, check and build GPU inference stacks."
+        prog="berth",
+        description="Plan, price, check and build GPU inference stacks.",
+        formatter_class=_on_one_line,
     )
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--debug", action="store_true", help="show where an internal error arose")
@@ -80,6 +82,11 @@ def _run(words: list[str]) -> int:
     if module is None:
         parser.error("no command given")
     return int(module.run(arguments))
+
+
+def _on_one_line(prog: str) -> argparse.HelpFormatter:
+    """Help with room for the longest command beside its text."""
+    return argparse.HelpFormatter(prog, max_help_position=max(map(len, COMMANDS)) + 6)
 
 
 class _OneLineParser(argparse.ArgumentParser):

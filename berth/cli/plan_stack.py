@@ -1,6 +1,7 @@
 """`berth plan --stack`: every model server of a stack file, without the engine."""
 
 import json
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -8,13 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 from berth.catalog.load import load_catalog
+from berth.cli.load_page import speed_lines
 from berth.cli.plan_page import memory_lines
 from berth.config.read import read_stack_file, stack_file
 from berth.engine.project import find_project
 from berth.planner.account import Account
 from berth.planner.document import plan_document
 from berth.planner.make_plan import make_plan
-from berth.planner.plan import Plan
+from berth.planner.plan import Plan, ServerPlan
 
 
 def plan_stack(stack: str, *, as_json: bool) -> int:
@@ -48,6 +50,10 @@ def _print(plan: Plan) -> None:
                 "not bold",
             )
         )
-        for line in (*server.reasons, *memory_lines(server.memory)):
+        for line in (*server.reasons, *_speed(server), *memory_lines(server.memory)):
             console.print(Text(f"  {line}"))
         console.print(Text(f"  {' '.join(server.vllm_args)}", "dim"))
+
+
+def _speed(server: ServerPlan) -> Iterator[str]:
+    return iter(()) if server.speed is None else speed_lines(server.speed)

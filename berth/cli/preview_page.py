@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from berth.cli.load_page import speed_lines
 from berth.cli.preview_report import Report
 from berth.cli.resource_notes import note
 from berth.costs.render import estimate_lines
@@ -96,6 +97,8 @@ def _server(server: ServerPlan) -> Iterator[Text]:
         f"requests of up to {server.max_model_len:,} tokens, {server.max_num_seqs} at once; "
         f"rollout {server.rollout}"
     )
+    if server.speed is not None:
+        yield from (Text(f"  {line}") for line in speed_lines(server.speed))
     yield from (Text(f"  {line}") for line in _memory(server.memory))
     for reason in server.reasons:
         yield Text(f"  does not fit: {reason}", "red")

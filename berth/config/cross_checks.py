@@ -106,12 +106,29 @@ def _models(values: Mapping[str, object]) -> Iterator[Problem]:
     if not all(_is(Name, name) for name in tiers):
         return  # a name will change, and with it what the models should say
     for name, model in _mapping(values.get("models")).items():
-        tier = _mapping(model).get("tier")
-        if isinstance(tier, str) and tiers and tier not in tiers:
-            names = ", ".join(plain(each) for each in tiers[:MOST_NAMES])
-            what = f"{plain(tier)} is not in berth:tiers, which has {names}"
-            fix = did_you_mean(tier, tiers, "name one of them")
-            yield Problem(("models", name, "tier"), what, fix)
+        given = _mapping(model).get("tier")
+        for tier in given if isinstance(given, list) else [given]:
+            if isinstance(tier, str) and tiers and tier not in (*tiers, "auto"):
+                names = ", ".join(plain(each) for each in tiers[:MOST_NAMES])
+                what = f"{plain(tier)} is not in berth:tiers, which has {names}"
+                fix = did_you_mean(tier, tiers, "name one of them")
+                yield Problem(("models", name, "tier"), what, fix)
+        yield from _load(("models", name), _mapping(model))
+
+
+def _load(path: Path, model: Mapping[str, Any]) -> Iterator[Problem]:
+    load = _mapping(model.get("load"))
+    ways = [key for key in ("requests_per_s", "concurrency") if load.get(key) is not None]
+    if len(ways) != 1 and "load" in model:
+        what = "has both requests_per_s and concurrency" if ways else "says not how many ask"
+        yield Problem((*path, "load"), what, "give one of requests_per_s and concurrency")
+    if model.get("goals") is not None and "load" not in model:
+        yield Problem((*path, "goals"), "need a load to hold under", "add load, or remove goals")
+    tokens = [_whole(load.get(key)) or 0 for key in ("input_tokens", "output_tokens")]
+    longest = _whole(model.get("max_model_len"))
+    if longest is not None and sum(tokens) > longest:
+        what = f"{longest} is below the {sum(tokens)} tokens of a request of the load"
+        yield Problem((*path, "max_model_len"), what, f"raise it to {sum(tokens)}")
 
 
 def _tiers(values: Mapping[str, object]) -> list[tuple[str, Mapping[str, Any]]]:

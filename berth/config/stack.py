@@ -3,21 +3,24 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from berth.config.values import (
     MOST_NETWORKS,
     AvailabilityZone,
+    CachedShare,
     Day,
     DiskGib,
     GpuCount,
     KubernetesVersion,
+    Milliseconds,
     Moment,
     Name,
     Network,
     NodeCount,
     NodeCountOrNone,
     PrincipalArn,
+    Rate,
     Region,
     RequestCount,
     ReservationId,
@@ -184,13 +187,50 @@ ClusterConfig = Annotated[
 ]
 
 
+class LoadConfig(_Config):
+    """Requests to one model server, all replicas together; one of the first two keys."""
+
+    requests_per_s: Rate | None = None
+    """Requests that arrive per second."""
+    concurrency: RequestCount | None = None
+    """Clients that ask again as soon as they are answered."""
+    input_tokens: TokenCount
+    """Mean length of a prompt."""
+    output_tokens: TokenCount
+    """Mean length of an answer."""
+    prefix_cache_share: CachedShare = 0.0
+    """Of a prompt, found in the prefix cache."""
+
+
+class GoalsConfig(_Config):
+    """Mean latencies that must hold."""
+
+    ttft_ms: Milliseconds | None = None
+    """Time to the first token."""
+    itl_ms: Milliseconds | None = None
+    """Time per token after the first."""
+
+
+def _one_or_several(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+TierNames = Annotated[
+    tuple[Name, ...],
+    Field(min_length=1),
+    BeforeValidator(_one_or_several, json_schema_input_type=Name | tuple[Name, ...]),
+    Wanted("a name in berth:tiers, a list of them, or auto", "l4"),
+]
+
+
 class ModelConfig(_Config):
     """One model, served by one or more identical replicas."""
 
     model: Annotated[Text, Wanted("a catalog key", "meta-llama/Llama-3.1-8B-Instruct")]
     """A key of the catalog's models, spelled as on the Hugging Face hub."""
-    tier: Annotated[Name, Wanted("a name in berth:tiers", "l4")]
-    """A key of `berth:tiers`."""
+    tier: TierNames
+    """A key of `berth:tiers`; several, of which the first that serves is taken; or `auto`: the
+    cheapest of all that serves."""
     quantization: Literal["auto", "none", "fp8"] = "auto"
     """`auto`: the widest format that fits; never below 8 bits."""
     kv_cache_dtype: Literal["auto", "fp8"] = "auto"
@@ -205,8 +245,15 @@ class ModelConfig(_Config):
     """Share of each GPU's memory that vLLM may use; left out: vLLM's default."""
     tensor_parallel_size: GpuCount | None = None
     """GPUs of one replica; left out: the smallest number that fits."""
-    replicas: NodeCountOrNone = 1
-    """Identical servers of this model."""
+    replicas: NodeCountOrNone | None = None
+    """Identical servers of this model; left out: as many as `load` needs, without one 1."""
+    load: (
+        Annotated[LoadConfig, Wanted("a load", "{requests_per_s: 12, input_tokens: 2000, ...}")]
+        | None
+    ) = None
+    """What all replicas together are asked; without it the plan says nothing of speed."""
+    goals: Annotated[GoalsConfig, Wanted("goals", "{ttft_ms: 1500, itl_ms: 40}")] | None = None
+    """Latencies that must hold under the load, on the high side of the estimate."""
 
 
 class BudgetConfig(_Config):

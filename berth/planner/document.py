@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from berth.planner.plan import MemoryPlan, Plan, PoolPlan, ServerPlan, SpeedPlan, StartupPlan
+from berth.planner.startup import plan_startup
 
 
 def server_document(server: ServerPlan) -> dict[str, Any]:
@@ -22,6 +23,8 @@ def server_document(server: ServerPlan) -> dict[str, Any]:
         "fits": server.fits,
         "reasons": list(server.reasons),
         "memory": memory_document(server.memory),
+        "speed": None if server.speed is None else speed_document(server.speed),
+        "startup": startup_document(plan_startup(server.weights_bytes)),
         "vllm_args": list(server.vllm_args),
     }
 

@@ -11,8 +11,8 @@ from berth.planner.account import Account
 from berth.planner.errors import PlanError, problem
 from berth.planner.host import HostNeeds, host_needs, least_memory_gib, node_share
 from berth.planner.network import plan_network, plan_system_pool
-from berth.planner.placement import Placement, place
-from berth.planner.plan import GpuSoftware, Plan, PoolPlan, ServerPlan
+from berth.planner.placement import Placement
+from berth.planner.plan import GpuSoftware, Plan, PoolPlan, ServerPlan, SpeedPlan
 from berth.planner.pools import (
     Demand,
     FilledNodes,
@@ -23,6 +23,7 @@ from berth.planner.pools import (
     pool_plan,
     rollout,
 )
+from berth.planner.tier_choice import AUTO, choose_tier, tiers_of
 from berth.planner.tiers import Tier, resolve_tiers
 from berth.planner.vllm_args import ServerOptions, vllm_args
 
@@ -36,6 +37,8 @@ class _Server:
     weights_bytes: int
     tier: Tier
     placement: Placement
+    replicas: int
+    speed: SpeedPlan | None
     needs: HostNeeds
 
     @property
@@ -43,7 +46,7 @@ class _Server:
         return Demand(
             server=self.name,
             gpus_per_replica=self.placement.tensor_parallel_size,
-            replicas=self.config.replicas,
+            replicas=self.replicas,
             model_cache_gib=self.needs.model_cache_gib,
         )
 
@@ -121,32 +124,41 @@ def _place_server(
     """The server called `name` on its tier; None with a line in `problems`."""
     wanted = config.models[name]
     key = f"berth:models.{name}"
-    if wanted.tier not in config.tiers:
-        names = ", ".join(config.tiers)
-        what = f"no tier {wanted.tier} in this stack"
-        problems.append(problem(f"{key}.tier", what, f"the tiers are {names}"))
+    problems.extend(_unknown_tiers(key, wanted, config))
     if wanted.model not in catalog.models:
         problems.append(f"{key}.model: {_unknown_model(wanted.model, catalog)}")
         return None
-    tier = tiers.get(wanted.tier)
-    if tier is None:
+    if not tiers_of(wanted, tiers):
         return None
     model = catalog.models[wanted.model]
-    version = catalog.software.vllm[tier.gpu.vendor].version
-    placement = place(name, wanted, model, tier, version, problems)
-    if placement is None:
+    choice = choose_tier(name, model, config, catalog, tiers, problems)
+    if choice is None:
         return None
-    needs = _host_needs(name, model.weights_bytes, tier, placement, problems)
+    needs = _host_needs(name, model.weights_bytes, choice.tier, choice.placement, problems)
     if needs is None:
         return None
     return _Server(
         name=name,
         config=wanted,
         weights_bytes=model.weights_bytes,
-        tier=tier,
-        placement=placement,
+        tier=choice.tier,
+        placement=choice.placement,
+        replicas=choice.replicas,
+        speed=choice.speed,
         needs=needs,
     )
+
+
+def _unknown_tiers(key: str, wanted: ModelConfig, config: StackConfig) -> list[str]:
+    """One line for every tier that the stack does not have."""
+    if wanted.tier == (AUTO,):
+        return []
+    names = ", ".join(config.tiers)
+    return [
+        problem(f"{key}.tier", f"no tier {name} in this stack", f"the tiers are {names}")
+        for name in wanted.tier
+        if name not in config.tiers
+    ]
 
 
 def _unknown_model(name: str, catalog: Catalog) -> str:
@@ -220,11 +232,12 @@ def _server_plan(server: _Server, catalog: Catalog, filled: Sequence[FilledNodes
         tensor_parallel_size=gpus,
         pipeline_parallel_size=1,
         gpus_per_replica=gpus,
-        replicas=server.config.replicas,
-        nodes=-(-server.config.replicas // (tier.gpus_per_node // gpus)),
+        replicas=server.replicas,
+        nodes=-(-server.replicas // (tier.gpus_per_node // gpus)),
         fits=verdict.fits,
         reasons=verdict.reasons,
         memory=verdict.memory,
+        speed=server.speed,
         vllm_args=vllm_args(_options(server)),
         vllm_version=engine.version,
         image=engine.image,

@@ -99,6 +99,8 @@ class ServerPlan:
     fits: bool
     reasons: tuple[str, ...]
     memory: MemoryPlan
+    speed: SpeedPlan | None = None
+    """None where the stack states no load."""
     vllm_args: tuple[str, ...]
     """Arguments of `vllm serve`'s API server, `--model` first."""
     vllm_version: str

@@ -223,9 +223,11 @@ class StepModel:
 
     def _experts_ms(self, tokens: float) -> float:
         together = tokens * self._expert_copies
-        return sum(
-            e.read_ms * (1 - e.idle_share**together) + e.token_ms * tokens for e in self._experts
-        )
+        time_ms = 0.0
+        for each in self._experts:
+            touched = 1 - float(each.idle_share**together)
+            time_ms += each.read_ms * touched + each.token_ms * tokens
+        return time_ms
 
     def _read_cache_ms(self, sequences: float, context: float) -> float:
         per_sequence = self._cache_fixed_ms + self._cache_token_ms * context
