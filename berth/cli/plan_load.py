@@ -133,7 +133,7 @@ def plan_load(
     calibration = read_calibration(args.calibration, model.name) if args.calibration else None
     fixed = Fixed(
         options=replace(request.options, load_requests=None, load_tokens=None),
-        formats=(args.quantization,) if args.quantization else None,
+        formats=_formats(args),
         tensor_parallel_size=args.tensor_parallel_size,
         pipeline_parallel_size=args.pipeline_parallel_size
         or (1 if args.tensor_parallel_size else None),
@@ -153,6 +153,14 @@ def plan_load(
     if args.plot is not None and (code := _plot(args.plot, name, found, goals)):
         return code
     return _verdict(found, as_json=args.json)
+
+
+def _formats(args: argparse.Namespace) -> tuple[str, ...] | None:
+    """The format asked for; the checkpoint's where GPU and split are fixed; else searched."""
+    if args.quantization:
+        return (args.quantization,)
+    whole = args.tensor_parallel_size and (args.gpu or args.instance_type)
+    return ("auto",) if whole else None
 
 
 def _plot(path: Path, name: str, found: Comparison, goals: Goals) -> int:

@@ -240,6 +240,11 @@ def _option(
     reason = ""
     if nodes is None:
         reason = f"nodes: no node of {key} holds {option.gpus} GPUs and their host memory"
+        if cheapest_nodes(offers, option.gpus, stage, 1) is not None:
+            reason = (
+                f"load: {sizing.replicas} replicas of {option.gpus} GPUs are more than there are "
+                "nodes"
+            )
     return replace(
         option,
         options=options,

@@ -144,11 +144,11 @@ def _why_not(name: str, config: ModelConfig, found: Comparison) -> str:
         what = f"the nearest, {where}, misses: {nearest.miss.words()}"
         part = "load" if nearest.miss.goal == "capacity" else "goals"
         return problem(f"{key}.{part}", what, "relax it, lower the load or name another tier")
-    if nearest.reason:
-        return problem(key, f"the nearest, {where}: {nearest.reason}", "name another tier")
-    replicas = nearest.sizing.replicas if nearest.sizing is not None else 0
-    what = f"{replicas} replicas of {nearest.gpus} GPUs ({where}) are more than the tier's nodes"
-    return problem(f"{key}.load", what, "raise max_nodes or name another tier")
+    part, _, text = nearest.reason.partition(": ")
+    if part == "load":
+        what = f"the nearest, {where}: {text}"
+        return problem(f"{key}.load", what, "raise max_nodes or name another tier")
+    return problem(key, f"the nearest, {where}: {nearest.reason}", "name another tier")
 
 
 def _offer(tier: Tier, stack: StackConfig, catalog: Catalog) -> NodeOffer:

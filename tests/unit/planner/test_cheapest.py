@@ -145,7 +145,7 @@ def test_a_slower_goal_or_fewer_requests_never_cost_more(
     rate: float, tokens: int, itl_ms: float, factor: float
 ) -> None:
     gpus = ("L4", "L40S", "H100-SXM-80GB")
-    load = {"requests_per_s": rate, "input_tokens": tokens, "gpus": gpus}
+    load: dict[str, Any] = {"requests_per_s": rate, "input_tokens": tokens, "gpus": gpus}
     base = found(goals=Goals(itl_ms=itl_ms), **load)
 
     slower = found(goals=Goals(itl_ms=itl_ms * factor), **load)
