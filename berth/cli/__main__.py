@@ -68,7 +68,7 @@ def _run(words: list[str]) -> int:
     parser = _OneLineParser(
         prog="berth",
         description="Plan, price, check and build GPU inference stacks.",
-        formatter_class=_on_one_line,
+        formatter_class=_OnOneLine,
     )
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--debug", action="store_true", help="show where an internal error arose")
@@ -84,9 +84,12 @@ def _run(words: list[str]) -> int:
     return int(module.run(arguments))
 
 
-def _on_one_line(prog: str) -> argparse.HelpFormatter:
+class _OnOneLine(argparse.HelpFormatter):
     """Help with room for the longest command beside its text."""
-    return argparse.HelpFormatter(prog, max_help_position=max(map(len, COMMANDS)) + 6)
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=40)
+        self._action_max_length = max(map(len, COMMANDS)) + 4
 
 
 class _OneLineParser(argparse.ArgumentParser):
