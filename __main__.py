@@ -13,20 +13,19 @@ from datetime import date
 from typing import Any, NoReturn
 
 import pulumi
-import pulumi_aws as aws
 from pulumi.runtime import get_config_env, get_config_secret_keys_env
 
-from berth.catalog.load import Catalog, load_catalog
+from berth.catalog.load import load_catalog
 from berth.config.problems import ConfigError
 from berth.config.read import parse_stack
-from berth.config.stack import NewCluster, StackConfig
+from berth.config.stack import StackConfig
 from berth.costs.document import estimate_document
 from berth.costs.from_plan import estimate
-from berth.planner.account import Account
 from berth.planner.document import plan_document
 from berth.planner.errors import PlanError
 from berth.planner.make_plan import make_plan
 from berth.planner.plan import Plan
+from components.account import look_up_account
 from components.platform import Platform, PlatformArgs
 from components.summary import summary
 
@@ -74,18 +73,6 @@ def decoded(text: str) -> Any:
         return text
 
 
-def look_up_account(config: StackConfig, catalog: Catalog) -> Account:
-    """What only the account knows, where the stack makes a network in it."""
-    if not isinstance(config.cluster, NewCluster) or config.region is None:
-        return Account.assumed(config.region, catalog)
-    zones = aws.get_availability_zones(
-        region=config.region,
-        state="available",
-        filters=[{"name": "opt-in-status", "values": ["opt-in-not-required"]}],
-    )
-    return Account(availability_zones=tuple(zones.names))
-
-
 def refuse(lines: Sequence[str]) -> NoReturn:
     """End the program with every problem on a line of its own, and no traceback."""
     for line in lines:
@@ -99,6 +86,8 @@ def export(plan: Plan, platform: Platform) -> None:
     pulumi.export("plan", plan_document(plan))
     if platform.kubeconfig is not None:
         pulumi.export("kubeconfig", platform.kubeconfig)
+    if platform.node_configs is not None:
+        pulumi.export("node_configs", platform.node_configs)
 
 
 main()

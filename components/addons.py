@@ -21,7 +21,14 @@ BEFORE_NODES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """DaemonSets: they are healthy without nodes, and nodes are not ready without the first two."""
 
-AFTER_NODES: Final[Mapping[str, Mapping[str, Any]]] = {"coredns": {}}
+EBS_CSI: Final = "aws-ebs-csi-driver"
+EBS_CSI_SERVICE_ACCOUNT: Final = "ebs-csi-controller-sa"
+
+AFTER_NODES: Final[Mapping[str, Mapping[str, Any]]] = {
+    EBS_CSI: {},
+    "coredns": {},
+    "metrics-server": {},
+}
 """Deployments: they are healthy only once a node runs them."""
 
 
@@ -31,8 +38,11 @@ def declare_addons(
     cluster_name: pulumi.Input[str],
     parent: pulumi.Resource,
     after: Sequence[pulumi.Resource] = (),
+    roles: Mapping[str, Mapping[str, pulumi.Input[str]]] | None = None,
 ) -> tuple[aws.eks.Addon, ...]:
     """One add-on each, at the version that EKS prefers for the cluster's.
+
+    `roles` names what their service accounts may do, by add-on and account.
 
     No version is named: the right one depends on the Kubernetes version and the region, only EKS
     knows it, and components look nothing up. A later default does not change an add-on by itself.
@@ -43,6 +53,11 @@ def declare_addons(
             cluster_name=cluster_name,
             addon_name=addon,
             configuration_values=json.dumps(values, sort_keys=True) if values else None,
+            pod_identity_associations=[
+                aws.eks.AddonPodIdentityAssociationArgs(service_account=account, role_arn=arn)
+                for account, arn in (roles or {}).get(addon, {}).items()
+            ]
+            or None,
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="OVERWRITE",
             opts=pulumi.ResourceOptions(parent=parent, depends_on=list(after)),

@@ -2,10 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Literal
 
-from berth.config.stack import CapacityBlock, OnDemandCapacity
+from berth.config.capacity import (
+    CapacityBlock,
+    OnDemandCapacity,
+    ReservedCapacity,
+    SpotCapacity,
+)
+from berth.planner.blocks import is_open
 from berth.planner.plan import PoolPlan
 
 
@@ -13,12 +19,15 @@ from berth.planner.plan import PoolPlan
 class CapacityArguments:
     """The arguments of a launch template and its node group that depend on the capacity kind."""
 
-    capacity_type: Literal["ON_DEMAND", "CAPACITY_BLOCK"]
+    capacity_type: Literal["ON_DEMAND", "SPOT", "CAPACITY_BLOCK"]
     node_group_instance_types: tuple[str, ...] | None
     """None where the launch template names the type: EKS refuses it in both places."""
-    template_instance_type: str | None
-    market_type: str | None
-    reservation_id: str | None
+    template_instance_type: str | None = None
+    market_type: str | None = None
+    reservation_id: str | None = None
+    resource_group_arn: str | None = None
+    reservation_preference: Literal["open"] | None = None
+    """`open`: matches any open reservation of the type in the zone."""
     zones: tuple[str, ...]
     min_nodes: int
     desired_nodes: int
@@ -35,6 +44,10 @@ def capacity_arguments(pool: PoolPlan, zones: Sequence[str], as_of: date) -> Cap
     match pool.capacity:
         case OnDemandCapacity():
             return on_demand(pool, zones)
+        case SpotCapacity():
+            return spot(pool, zones)
+        case ReservedCapacity() as reservation:
+            return reserved(pool, reservation)
         case CapacityBlock() as block:
             return capacity_block(pool, block, as_of)
         case None:
@@ -42,18 +55,49 @@ def capacity_arguments(pool: PoolPlan, zones: Sequence[str], as_of: date) -> Cap
 
 
 def on_demand(pool: PoolPlan, zones: Sequence[str]) -> CapacityArguments:
-    """Instances at list price: the node group names the type, in all zones."""
-    instance_type = _instance_type(pool)
+    """Instances at list price: the node group names the type, in all zones.
+
+    Where a server spans nodes they are all in one, next to each other.
+    """
     return CapacityArguments(
         capacity_type="ON_DEMAND",
-        node_group_instance_types=(instance_type,),
-        template_instance_type=None,
-        market_type=None,
-        reservation_id=None,
-        zones=tuple(zones),
+        node_group_instance_types=(_instance_type(pool),),
+        zones=_near(pool, zones),
         min_nodes=pool.min_nodes,
         desired_nodes=pool.planned_nodes,
-        scarce=is_p_instance(instance_type),
+        scarce=pool.scarce,
+    )
+
+
+def spot(pool: PoolPlan, zones: Sequence[str]) -> CapacityArguments:
+    """Spare instances: EKS itself chooses among types and zones where they last longest."""
+    return CapacityArguments(
+        capacity_type="SPOT",
+        node_group_instance_types=(_instance_type(pool), *pool.spot_types),
+        zones=_near(pool, zones),
+        min_nodes=pool.min_nodes,
+        desired_nodes=pool.planned_nodes,
+        scarce=pool.scarce,
+    )
+
+
+def reserved(pool: PoolPlan, reservation: ReservedCapacity) -> CapacityArguments:
+    """Instances of an On-Demand Capacity Reservation: on demand for EKS, in the one zone.
+
+    An open reservation is matched by type and zone; a targeted one by its id, or by the group
+    that holds it.
+    """
+    targeted = reservation.reservation_id or reservation.resource_group_arn
+    return CapacityArguments(
+        capacity_type="ON_DEMAND",
+        node_group_instance_types=(_instance_type(pool),),
+        reservation_id=reservation.reservation_id,
+        resource_group_arn=reservation.resource_group_arn,
+        reservation_preference=None if targeted else "open",
+        zones=(reservation.availability_zone,),
+        min_nodes=pool.min_nodes,
+        desired_nodes=pool.planned_nodes,
+        scarce=True,
     )
 
 
@@ -77,30 +121,18 @@ def capacity_block(pool: PoolPlan, block: CapacityBlock, as_of: date) -> Capacit
     )
 
 
-def is_open(block: CapacityBlock, day: date) -> bool:
-    """Whether the block serves on `day`: from the day it starts to the day before it ends."""
-    return _utc_day(block.starts_at) <= day < _utc_day(block.ends_at)
-
-
 def has_nodes(pool: PoolPlan, as_of: date) -> bool:
     """Whether pods of the tier can start as of that day, so that waiting for them makes sense."""
+    if pool.source == "hybrid":
+        return False  # its hosts join by hand, after `up` has made what they join with
     return not isinstance(pool.capacity, CapacityBlock) or is_open(pool.capacity, as_of)
 
 
-def is_p_instance(instance_type: str) -> bool:
-    """Whether EC2 counts the type among its P instances, its scarcest GPUs.
-
-    Source: the quota "Running On-Demand P instances" (L-417A185B) goes by the family's letter,
-    https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
-    """
-    return instance_type[0] == "p" and instance_type[1].isdigit()
+def _near(pool: PoolPlan, zones: Sequence[str]) -> tuple[str, ...]:
+    return tuple(zones[:1] if pool.efa_interfaces else zones)
 
 
 def _instance_type(pool: PoolPlan) -> str:
     if pool.instance_type is None:
         raise ValueError(f"tier {pool.tier}: a node group needs an instance type")
     return pool.instance_type
-
-
-def _utc_day(moment: datetime) -> date:
-    return moment.date() if moment.tzinfo is None else moment.astimezone(UTC).date()

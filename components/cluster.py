@@ -10,8 +10,22 @@ import pulumi_aws as aws
 from berth.config.stack import NewCluster, PublicEndpoint
 from berth.planner.plan import SystemPool
 from components import naming
-from components.addons import AFTER_NODES, BEFORE_NODES, declare_addons
-from components.iam import CLUSTER_POLICIES, NODE_POLICIES, ServiceRole, declare_service_role
+from components.addons import (
+    AFTER_NODES,
+    BEFORE_NODES,
+    EBS_CSI,
+    EBS_CSI_SERVICE_ACCOUNT,
+    declare_addons,
+)
+from components.iam import (
+    CLUSTER_POLICIES,
+    EBS_POLICIES,
+    NODE_POLICIES,
+    POD_IDENTITY,
+    POD_IDENTITY_ACTIONS,
+    ServiceRole,
+    declare_service_role,
+)
 from components.kubeconfig import kubeconfig
 from components.launch_template import NodeTemplate, declare_launch_template, template_reference
 
@@ -29,6 +43,8 @@ class ClusterArgs:
     subnet_ids: Sequence[pulumi.Input[str]]
     """Private subnets in two zones or more."""
     tags: Mapping[str, str]
+    protect: bool = False
+    """The cluster itself is kept by `pulumi destroy`."""
     after: Sequence[pulumi.Resource] = ()
     """What a node needs before it can reach the cluster, such as its routes."""
 
@@ -46,6 +62,11 @@ class Cluster(pulumi.ComponentResource):
     kubeconfig: pulumi.Output[str]
     """Asks the AWS CLI for a token at each use, and so holds none."""
     node_role_arn: pulumi.Output[str]
+    security_group_id: pulumi.Output[str]
+    """The one that EKS gives all nodes."""
+    vpc_id: pulumi.Output[str]
+    certificate_authority: pulumi.Output[str]
+    service_cidr: pulumi.Output[str]
     nodes_need: tuple[pulumi.Resource, ...]
     """What a node group waits for."""
     workloads_need: tuple[pulumi.Resource, ...]
@@ -77,14 +98,20 @@ class Cluster(pulumi.ComponentResource):
         addons = declare_addons(name, BEFORE_NODES, cluster.name, parent=self)
         self.nodes_need = (*addons, *node_role.attachments, *args.after)
         system = self._declare_system_nodes(name, args, cluster, node_role)
-        dns = declare_addons(name, AFTER_NODES, cluster.name, parent=self, after=[system])
+        others = self._declare_later_addons(name, cluster, system, partition)
 
         self.name = cluster.name
         self.arn = cluster.arn
         self.endpoint = cluster.endpoint
-        self.kubeconfig = kubeconfig(cluster, args.region)
+        self.kubeconfig = kubeconfig(
+            cluster.name, cluster.endpoint, cluster.certificate_authority.data, args.region
+        )
         self.node_role_arn = node_role.arn
-        self.workloads_need = (system, *dns)
+        self.security_group_id = cluster.vpc_config.cluster_security_group_id
+        self.vpc_id = cluster.vpc_config.vpc_id
+        self.certificate_authority = cluster.certificate_authority.data
+        self.service_cidr = cluster.kubernetes_network_config.service_ipv4_cidr
+        self.workloads_need = (system, *others)
         self.register_outputs(
             {
                 "name": self.name,
@@ -117,7 +144,33 @@ class Cluster(pulumi.ComponentResource):
             ),
             enabled_cluster_log_types=list(CONTROL_PLANE_LOGS),
             bootstrap_self_managed_addons=False,  # the add-ons below are theirs
-            opts=pulumi.ResourceOptions(parent=self, depends_on=list(role.attachments)),
+            remote_network_config=_remote_networks(args.config),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=list(role.attachments),
+                protect=True if args.protect else None,
+            ),
+        )
+
+    def _declare_later_addons(
+        self, name: str, cluster: aws.eks.Cluster, system: aws.eks.NodeGroup, partition: str
+    ) -> Sequence[pulumi.Resource]:
+        """Those that need a node to run on, and a role for the volumes."""
+        volumes = declare_service_role(
+            naming.resource_name(name, "ebs-csi"),
+            service=POD_IDENTITY,
+            actions=POD_IDENTITY_ACTIONS,
+            policies=EBS_POLICIES,
+            partition=partition,
+            parent=self,
+        )
+        return declare_addons(
+            name,
+            AFTER_NODES,
+            cluster.name,
+            parent=self,
+            after=[system, *volumes.attachments],
+            roles={EBS_CSI: {EBS_CSI_SERVICE_ACCOUNT: volumes.arn}},
         )
 
     def _declare_admins(
@@ -182,4 +235,18 @@ def _vpc_config(args: ClusterArgs) -> aws.eks.ClusterVpcConfigArgs:
         endpoint_private_access=True,
         endpoint_public_access=public_cidrs is not None,
         public_access_cidrs=public_cidrs,
+    )
+
+
+def _remote_networks(config: NewCluster) -> aws.eks.ClusterRemoteNetworkConfigArgs | None:
+    """Networks outside AWS whose hosts and pods belong to the cluster."""
+    if config.hybrid is None:
+        return None
+    return aws.eks.ClusterRemoteNetworkConfigArgs(
+        remote_node_networks=aws.eks.ClusterRemoteNetworkConfigRemoteNodeNetworksArgs(
+            cidrs=list(config.hybrid.node_cidrs)
+        ),
+        remote_pod_networks=aws.eks.ClusterRemoteNetworkConfigRemotePodNetworksArgs(
+            cidrs=list(config.hybrid.pod_cidrs)
+        ),
     )

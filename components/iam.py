@@ -21,6 +21,14 @@ NODE_POLICIES: Final = (
 Source: https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html"""
 
 
+EBS_POLICIES: Final = ("service-role/AmazonEBSCSIDriverPolicy",)
+"""Source: https://docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html"""
+
+POD_IDENTITY: Final = "pods.eks.amazonaws.com"
+POD_IDENTITY_ACTIONS: Final = ("sts:AssumeRole", "sts:TagSession")
+"""How pods get a role. Source: https://docs.aws.amazon.com/eks/latest/userguide/pod-id-role.html"""
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceRole:
     """A role and the attachments without which it can do nothing."""
@@ -36,7 +44,8 @@ def declare_service_role(
     actions: Sequence[str],
     policies: Sequence[str],
     partition: str,
-    parent: pulumi.Resource,
+    parent: pulumi.Resource | None = None,
+    options: pulumi.ResourceOptions | None = None,
 ) -> ServiceRole:
     """A role that an AWS service assumes, with policies that AWS maintains.
 
@@ -47,7 +56,9 @@ def declare_service_role(
         policies: names of AWS managed policies.
         partition: as in ARNs.
         parent: the component that holds it.
+        options: instead of `parent`, where the provider is not that of the parent.
     """
+    opts = options or pulumi.ResourceOptions(parent=parent)
     statement = {
         "Effect": "Allow",
         "Principal": {"Service": service},
@@ -56,14 +67,14 @@ def declare_service_role(
     role = aws.iam.Role(
         name,
         assume_role_policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]}),
-        opts=pulumi.ResourceOptions(parent=parent),
+        opts=opts,
     )
     attachments = tuple(
         aws.iam.RolePolicyAttachment(
-            naming.resource_name(name, policy),
+            naming.resource_name(name, policy.rpartition("/")[2]),
             role=role.name,
             policy_arn=f"arn:{partition}:iam::aws:policy/{policy}",
-            opts=pulumi.ResourceOptions(parent=parent),
+            opts=opts,
         )
         for policy in policies
     )

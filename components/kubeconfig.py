@@ -1,11 +1,15 @@
-"""How Pulumi and people reach a new EKS cluster."""
+"""How Pulumi and people reach an EKS cluster."""
 
 import pulumi
-import pulumi_aws as aws
 
 
-def kubeconfig(cluster: aws.eks.Cluster, region: str) -> pulumi.Output[str]:
-    """A kubeconfig, in JSON, whose user is a call of the AWS CLI; unknown until the cluster exists.
+def kubeconfig(
+    name: pulumi.Input[str],
+    endpoint: pulumi.Input[str],
+    certificate_authority: pulumi.Input[str],
+    region: str,
+) -> pulumi.Output[str]:
+    """A kubeconfig, in JSON, whose user is a call of the AWS CLI: it never holds a token.
 
     Source:
         https://docs.aws.amazon.com/eks/latest/userguide/create-kubeconfig.html
@@ -16,28 +20,21 @@ def kubeconfig(cluster: aws.eks.Cluster, region: str) -> pulumi.Output[str]:
             "kind": "Config",
             "clusters": [
                 {
-                    "name": cluster.name,
+                    "name": name,
                     "cluster": {
-                        "server": cluster.endpoint,
-                        "certificate-authority-data": cluster.certificate_authority.apply(
-                            lambda authority: authority.data
-                        ),
+                        "server": endpoint,
+                        "certificate-authority-data": certificate_authority,
                     },
                 }
             ],
-            "users": [{"name": cluster.name, "user": {"exec": _token_command(cluster, region)}}],
-            "contexts": [
-                {
-                    "name": cluster.name,
-                    "context": {"cluster": cluster.name, "user": cluster.name},
-                }
-            ],
-            "current-context": cluster.name,
+            "users": [{"name": name, "user": {"exec": _token_command(name, region)}}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "current-context": name,
         }
     )
 
 
-def _token_command(cluster: aws.eks.Cluster, region: str) -> dict[str, object]:
+def _token_command(name: pulumi.Input[str], region: str) -> dict[str, object]:
     return {
         "apiVersion": "client.authentication.k8s.io/v1beta1",
         "command": "aws",
@@ -45,7 +42,7 @@ def _token_command(cluster: aws.eks.Cluster, region: str) -> dict[str, object]:
             "eks",
             "get-token",
             "--cluster-name",
-            cluster.name,
+            name,
             "--region",
             region,
             "--output",

@@ -40,14 +40,23 @@ ADDED_CAPABILITIES: Final[Mapping[naming.GpuVendor, Sequence[str]]] = {
 """As above."""
 
 
+KEEP_RUNNING: Final[Mapping[str, str]] = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+"""The autoscaler empties no node on which a replica serves: loading it again takes minutes.
+Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"""
+
+
 def pod_template(server: ServerPlan, pool: PoolPlan) -> core.PodTemplateSpecArgs:
     """One container on a node of the tier; it alone holds the GPUs it asks for."""
     return core.PodTemplateSpecArgs(
-        metadata=kubernetes.meta.v1.ObjectMetaArgs(labels=naming.server_labels(server.name)),
+        metadata=kubernetes.meta.v1.ObjectMetaArgs(
+            labels=naming.server_labels(server.name), annotations=dict(KEEP_RUNNING)
+        ),
         spec=core.PodSpecArgs(
             containers=[_container(server, pool.gpu_vendor)],
             volumes=_volumes(server),
-            node_selector={naming.TIER_LABEL: pool.tier},
+            node_selector={naming.TIER_LABEL: pool.tier} if len(server.tiers) < 2 else None,
+            affinity=_preferred_tiers(server.tiers),
+            image_pull_secrets=_pull_secrets(server),
             tolerations=[core.TolerationArgs(**naming.gpu_toleration(pool.gpu_vendor))],
             termination_grace_period_seconds=termination_grace_s(server.vllm_args),
             automount_service_account_token=False,
@@ -58,6 +67,40 @@ def pod_template(server: ServerPlan, pool: PoolPlan) -> core.PodTemplateSpecArgs
             ),
         ),
     )
+
+
+def _preferred_tiers(tiers: Sequence[str]) -> core.AffinityArgs | None:
+    """On one of several tiers, the earlier the better."""
+    if len(tiers) < 2:
+        return None
+
+    def on(values: Sequence[str]) -> list[core.NodeSelectorRequirementArgs]:
+        return [
+            core.NodeSelectorRequirementArgs(
+                key=naming.TIER_LABEL, operator="In", values=list(values)
+            )
+        ]
+
+    return core.AffinityArgs(
+        node_affinity=core.NodeAffinityArgs(
+            required_during_scheduling_ignored_during_execution=core.NodeSelectorArgs(
+                node_selector_terms=[core.NodeSelectorTermArgs(match_expressions=on(tiers))]
+            ),
+            preferred_during_scheduling_ignored_during_execution=[
+                core.PreferredSchedulingTermArgs(
+                    weight=max(1, 100 - 100 * index // len(tiers)),
+                    preference=core.NodeSelectorTermArgs(match_expressions=on([tier])),
+                )
+                for index, tier in enumerate(tiers)
+            ],
+        )
+    )
+
+
+def _pull_secrets(server: ServerPlan) -> list[core.LocalObjectReferenceArgs] | None:
+    if server.pull_secret is None:
+        return None
+    return [core.LocalObjectReferenceArgs(name=server.pull_secret)]
 
 
 def _container(server: ServerPlan, vendor: naming.GpuVendor) -> core.ContainerArgs:

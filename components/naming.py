@@ -28,8 +28,18 @@ Source: https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gett
 
 GPU_TAINT_VALUE: Final = "present"
 
+SCALE_FROM_ZERO_PREFIX: Final = "k8s.io/cluster-autoscaler/node-template"
+"""Tags with this prefix stand for a node while an Auto Scaling group has none."""
+
+EFA_RESOURCE: Final = "vpc.amazonaws.com/efa"
+"""What pods ask for to get an EFA interface."""
+
 MODEL_NAMESPACE: Final = "inference"
 GPU_OPERATOR_NAMESPACE: Final = "gpu-operator"
+AMD_GPU_OPERATOR_NAMESPACE: Final = "kube-amd-gpu"
+CERT_MANAGER_NAMESPACE: Final = "cert-manager"
+SYSTEM_NAMESPACE: Final = "kube-system"
+AUTOSCALER_SERVICE_ACCOUNT: Final = "cluster-autoscaler"
 
 HF_TOKEN_SECRET: Final = "hf-token"  # noqa: S105  a name
 """Name of the Kubernetes Secret in the namespace of the model servers."""
@@ -77,6 +87,24 @@ def node_labels(role: NodeRole, tier: str | None, accelerator: str | None) -> di
 def gpu_toleration(vendor: GpuVendor) -> dict[str, Any]:
     """What lets a pod onto the tainted nodes of a vendor, whatever the taint's value."""
     return {"key": GPU_TAINT_KEY[vendor], "operator": "Exists", "effect": "NoSchedule"}
+
+
+def scale_from_zero_name(tag_key: str) -> str:
+    """A stable part of a resource name from a tag's key: kind and last word, such as `label-tier`.
+
+    No two keys of ours share both.
+    """
+    kind, _, key = tag_key.removeprefix(f"{SCALE_FROM_ZERO_PREFIX}/").partition("/")
+    return f"{kind}-{key.replace('/', '-').replace('.', '-')}"
+
+
+def autoscaling_group_pattern(prefix: str, tier: str) -> str:
+    """A regular expression for the Auto Scaling group that EKS makes for a tier's node group.
+
+    EKS calls it `eks-NODEGROUP-UUID`; Pulumi ends the node group's name with seven hex digits,
+    which keeps tier `h100` apart from `h100-spot`.
+    """
+    return f"^eks-{resource_name(prefix, tier)}-[0-9a-f]{{7}}-[0-9a-f-]{{36}}$"
 
 
 def object_labels(component: str) -> dict[str, str]:

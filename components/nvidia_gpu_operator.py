@@ -22,6 +22,8 @@ class NvidiaGpuOperatorArgs:
     """Plain values come from the plan."""
 
     plan: GpuSoftware
+    system_nodes: bool = True
+    """The cluster has system nodes of this stack, which then run the operator itself."""
     after: Sequence[pulumi.Resource] = ()
     """The nodes that run the operator itself."""
 
@@ -59,20 +61,20 @@ class NvidiaGpuOperator(pulumi.ComponentResource):
             version=args.plan.gpu_operator_version,
             repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo=CHART_REPOSITORY),
             namespace=naming.GPU_OPERATOR_NAMESPACE,
-            values=chart_values(),
+            values=chart_values(args.system_nodes),
             timeout=INSTALL_TIMEOUT_S,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace, *args.after]),
         )
         self.register_outputs({"release_name": self.release.name})
 
 
-def chart_values() -> dict[str, Any]:
+def chart_values(system_nodes: bool = True) -> dict[str, Any]:
     """Values that differ from the chart's, or that must not change with it.
 
     Source:
         https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html
     """
-    system_nodes = {naming.NODE_ROLE_LABEL: "system"}
+    elsewhere = {"nodeSelector": {naming.NODE_ROLE_LABEL: "system"}} if system_nodes else {}
     gpu_tolerations = [naming.gpu_toleration("nvidia")]
     return {
         "driver": {"enabled": False},
@@ -87,12 +89,12 @@ def chart_values() -> dict[str, Any]:
         "migManager": {"enabled": False},  # no tier is cut into MIG slices
         "nodeStatusExporter": {"enabled": False},
         "sandboxWorkloads": {"enabled": False},
-        "operator": {"nodeSelector": system_nodes},
+        "operator": dict(elsewhere),
         # Helm replaces lists, so both repeat what the chart's own had for GPU nodes.
         "daemonsets": {"tolerations": gpu_tolerations},
         "node-feature-discovery": {
             "worker": {"tolerations": gpu_tolerations},
-            "master": {"nodeSelector": system_nodes},
-            "gc": {"nodeSelector": system_nodes},
+            "master": dict(elsewhere),
+            "gc": dict(elsewhere),
         },
     }

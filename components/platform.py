@@ -6,16 +6,11 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from berth.config.stack import ExistingCluster, NewCluster
 from berth.planner.plan import Plan
 from components import naming
 from components.capacity import has_nodes
-from components.cluster import Cluster, ClusterArgs
-from components.gpu_node_group import GpuNodeGroup, GpuNodeGroupArgs
+from components.foundation import Foundation, declare_foundation
 from components.model_server import ModelServer, ModelServerArgs
-from components.network import Network, NetworkArgs
-from components.nvidia_gpu_operator import NvidiaGpuOperator, NvidiaGpuOperatorArgs
-from components.providers import aws_provider, existing_cluster_provider, new_cluster_provider
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,17 +24,6 @@ class PlatformArgs:
     """Becomes the Secret that model servers read; None: the Secret is there already."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Foundation:
-    """What model servers stand on."""
-
-    kubernetes: kubernetes.Provider
-    node_groups: Mapping[str, GpuNodeGroup]
-    """By tier."""
-    gpu_software: Sequence[pulumi.Resource] = ()
-    kubeconfig: pulumi.Output[str] | None = None
-
-
 class Platform(pulumi.ComponentResource):
     """Cluster, nodes, GPU software and model servers of one stack, as its plan says."""
 
@@ -47,90 +31,27 @@ class Platform(pulumi.ComponentResource):
     """Base URLs by model server, inside the cluster."""
     kubeconfig: pulumi.Output[str] | None
     """None on a cluster that exists, which has one already."""
+    node_configs: pulumi.Output[Mapping[str, Mapping[str, str]]] | None
+    """By tier and host, what hybrid hosts join with; None where there are none."""
 
     def __init__(
         self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("berth:index:Platform", name, None, opts)
         plan = args.plan
-        match plan.cluster:
-            case NewCluster() as config:
-                foundation = self._make_foundation(name, args, config)
-            case ExistingCluster() as existing:
-                provider = existing_cluster_provider(name, existing, parent=self)
-                foundation = _Foundation(kubernetes=provider, node_groups={})
+        foundation = declare_foundation(name, plan, args.stack, parent=self)
         shared = self._shared_objects(name, args, foundation)
         servers = {
             key: self._model_server(name, plan, key, foundation, shared) for key in plan.servers
         }
         self.endpoints = {key: server.endpoint for key, server in servers.items()}
         self.kubeconfig = foundation.kubeconfig
+        hybrid = foundation.hybrid_nodes
+        self.node_configs = hybrid.node_configs if hybrid is not None else None
         self.register_outputs({"endpoints": dict(self.endpoints), "kubeconfig": self.kubeconfig})
 
-    def _make_foundation(self, name: str, args: PlatformArgs, config: NewCluster) -> _Foundation:
-        plan = args.plan
-        if plan.region is None or plan.network is None or plan.system_pool is None:
-            raise ValueError("a plan of a new cluster has region, network and system pool")
-        tags = naming.stack_tags(args.stack, plan.environment)
-        in_aws = pulumi.ResourceOptions(
-            parent=self, provider=aws_provider(name, plan.region, tags, parent=self)
-        )
-        network = Network(
-            name, NetworkArgs(plan=plan.network, region=plan.region, stack=args.stack), in_aws
-        )
-        cluster = Cluster(
-            name,
-            ClusterArgs(
-                config=config,
-                system_pool=plan.system_pool,
-                region=plan.region,
-                stack=args.stack,
-                subnet_ids=list(network.private_subnet_ids.values()),
-                tags=tags,
-                after=[network],
-            ),
-            in_aws,
-        )
-        node_groups = {
-            tier: GpuNodeGroup(
-                naming.resource_name(name, tier),
-                GpuNodeGroupArgs(
-                    plan=pool,
-                    as_of=plan.as_of,
-                    stack=args.stack,
-                    cluster_name=cluster.name,
-                    node_role_arn=cluster.node_role_arn,
-                    subnet_ids=network.private_subnet_ids,
-                    tags=tags,
-                    after=cluster.nodes_need,
-                ),
-                in_aws,
-            )
-            for tier, pool in plan.pools.items()
-            if pool.source == "eks"
-        }
-        provider = new_cluster_provider(name, cluster, parent=self)
-        return _Foundation(
-            kubernetes=provider,
-            node_groups=node_groups,
-            gpu_software=self._gpu_software(name, plan, cluster, provider),
-            kubeconfig=cluster.kubeconfig,
-        )
-
-    def _gpu_software(
-        self, name: str, plan: Plan, cluster: Cluster, provider: kubernetes.Provider
-    ) -> Sequence[pulumi.Resource]:
-        if plan.gpu_software is None:
-            return ()
-        operator = NvidiaGpuOperator(
-            naming.resource_name(name, "gpu-operator"),
-            NvidiaGpuOperatorArgs(plan=plan.gpu_software, after=cluster.workloads_need),
-            pulumi.ResourceOptions(parent=self, provider=provider),
-        )
-        return (operator,)
-
     def _shared_objects(
-        self, name: str, args: PlatformArgs, foundation: _Foundation
+        self, name: str, args: PlatformArgs, foundation: Foundation
     ) -> Sequence[pulumi.Resource]:
         """The namespace of the model servers and, where the stack has a token, its Secret."""
         in_cluster = pulumi.ResourceOptions(parent=self, provider=foundation.kubernetes)
@@ -162,19 +83,24 @@ class Platform(pulumi.ComponentResource):
         name: str,
         plan: Plan,
         key: str,
-        foundation: _Foundation,
+        foundation: Foundation,
         shared: Sequence[pulumi.Resource],
     ) -> ModelServer:
         server = plan.servers[key]
         pool = plan.pools[server.tier]
-        nodes = [foundation.node_groups[pool.tier]] if pool.tier in foundation.node_groups else []
+        tiers = server.tiers or (server.tier,)
+        groups = foundation.node_groups
         return ModelServer(
             naming.resource_name(name, key),
             ModelServerArgs(
                 plan=server,
                 pool=pool,
-                nodes_expected=has_nodes(pool, plan.as_of),
-                after=[*shared, *nodes, *foundation.gpu_software],
+                nodes_expected=any(has_nodes(plan.pools[tier], plan.as_of) for tier in tiers),
+                after=[
+                    *shared,
+                    *(groups[tier] for tier in tiers if tier in groups),
+                    *foundation.gpu_software,
+                ],
             ),
             pulumi.ResourceOptions(parent=self, provider=foundation.kubernetes),
         )

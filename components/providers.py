@@ -7,7 +7,9 @@ import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
 from berth.config.stack import ExistingCluster
+from berth.planner.plan import EksClusterFacts
 from components.cluster import Cluster
+from components.kubeconfig import kubeconfig
 
 
 def aws_provider(
@@ -29,6 +31,20 @@ def new_cluster_provider(
     return kubernetes.Provider(
         name,
         kubeconfig=cluster.kubeconfig,
+        cluster_identifier=cluster.arn,
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def eks_cluster_provider(
+    name: str, cluster: EksClusterFacts, region: str, parent: pulumi.Resource
+) -> kubernetes.Provider:
+    """An EKS cluster that exists, by what its account says about it."""
+    return kubernetes.Provider(
+        name,
+        kubeconfig=kubeconfig(
+            cluster.name, cluster.endpoint, cluster.certificate_authority, region
+        ),
         cluster_identifier=cluster.arn,
         opts=pulumi.ResourceOptions(parent=parent),
     )

@@ -115,16 +115,25 @@ def read_config_file(path: Path) -> Mapping[str, Any]:
         ModelConfigError: if the file is missing, too large, nested too deep or no JSON object.
     """
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise _refusal(path, f"has {size} bytes", f"a config.json has at most {MAX_BYTES}")
-        text = path.read_text(encoding="utf-8")
+        content = _content(path)
     except OSError as error:
         problem = (error.strerror or "cannot be read").lower()
         raise _refusal(path, problem, "name a config.json") from None
+    if len(content) > MAX_BYTES:
+        raise _refusal(path, f"has more than {MAX_BYTES} bytes", "name a config.json")
+    try:
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise _refusal(path, "is no UTF-8 text", "name a config.json") from None
     return parse_config(text, str(path))
+
+
+def _content(path: Path) -> bytes:
+    """The first bytes of a file, one more than a configuration may have; a device never ends."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise _refusal(path, "is no regular file", "name a config.json")
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 def parse_config(text: str, where: str) -> Mapping[str, Any]:
@@ -142,8 +151,9 @@ def parse_config(text: str, where: str) -> Mapping[str, Any]:
     except json.JSONDecodeError as error:
         problem = f"is no JSON: {error.msg.lower()} in line {error.lineno}, column {error.colno}"
         raise _refusal(where, problem, "fetch the file again") from None
-    except ValueError as error:
-        raise _refusal(where, str(error), "give numbers that a model can have") from None
+    except ValueError:  # more digits than Python converts
+        problem = "has a number of thousands of digits"
+        raise _refusal(where, problem, "give numbers that a model can have") from None
     if not isinstance(data, dict):
         raise _refusal(where, "holds no object", "a config.json is one object of keys and values")
     return data

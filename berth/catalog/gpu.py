@@ -50,6 +50,8 @@ class Unusable(Entry):
 
     what_for: str
     why_not: str
+    instance_families: tuple[str, ...] = ()
+    """EC2 families that have it, as before the dot of an instance type."""
 
 
 class Gpu(Entry):
@@ -122,6 +124,13 @@ def load_gpus() -> Mapping[str, Gpu]:
 def load_unusable() -> Mapping[str, Unusable]:
     """Accelerators and runtimes that are known by name only."""
     return _load()[1]
+
+
+def find_unusable_instance(instance_type: str) -> Unusable | None:
+    """The accelerator of an EC2 type that has one of those known by name only."""
+    family = instance_type.casefold().partition(".")[0]
+    found = (entry for entry in load_unusable().values() if family in entry.instance_families)
+    return next(found, None)
 
 
 @cache

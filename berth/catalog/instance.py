@@ -37,6 +37,12 @@ class Instance(Entry):
     local_nvme_gb: Annotated[int, Field(ge=0)]
     """All instance-store disks together, in units of 1000."""
     efa_interfaces: Annotated[int, Field(ge=0)]
+    efa_on_first_card: bool = True
+    """The network card that carries the instance's address has an EFA interface too."""
+    numa_nodes: Annotated[int, Field(ge=1)] | None = None
+    """NUMA nodes, between which the GPUs are divided evenly; None: not read."""
+    scarce: bool = False
+    """Usually not obtainable on demand."""
     max_pods: Annotated[int, Field(ge=1, le=250)]
     """Per node in a managed node group with the stock AMI."""
     ami_types: Annotated[tuple[AmiType, ...], Field(min_length=1)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from berth.catalog.architectures import ARCHITECTURES
@@ -138,8 +139,10 @@ def _unknown_architecture(root: ConfigValues, text: ConfigValues, architecture: 
         f"{key} {text.data[key]}" for key in wanted if isinstance(text.data.get(key), int)
     ]
     shown = architecture[:60] or "none"
+    near = get_close_matches(architecture[:60], sorted(ARCHITECTURES), n=3, cutoff=0.5)
+    known = f"{len(ARCHITECTURES)} classes are known"
+    fix = f"{known}, the nearest {', '.join(near)}" if near else known
     return (
         f"{root.where}: architectures: {shown} is not known; understood "
-        f"{', '.join(understood) or 'nothing'}; "
-        f"known are {', '.join(sorted(ARCHITECTURES))}"
+        f"{', '.join(understood) or 'nothing'}; {fix}"
     )

@@ -22,6 +22,7 @@ Unit = Literal[
     "gateway-hour",
     "instance-hour",
     "key-month",
+    "vCPU-hour",
 ]
 
 

@@ -54,6 +54,23 @@ class EksAddons(Entry):
     source: Source
 
 
+class ClusterAutoscaler(Entry):
+    """What adds nodes; its minor version is that of Kubernetes."""
+
+    image_tags: Mapping[str, str]
+    """By minor version of Kubernetes."""
+    source: Source
+
+
+class AmdOperands(Entry):
+    """Image tags of what AMD's GPU operator runs on GPU nodes, whose chart says `latest`."""
+
+    device_plugin: str
+    node_labeller: str
+    metrics_exporter: str
+    source: Source
+
+
 class Software(Entry):
     """Everything that Berth installs or names."""
 
@@ -61,6 +78,10 @@ class Software(Entry):
     charts: Mapping[str, Chart]
     kubernetes: Kubernetes
     eks_addons: EksAddons
+    ami_releases: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
+    """EKS AMI releases by Kubernetes version and AMI type; empty until `berth catalog pin`."""
+    cluster_autoscaler: ClusterAutoscaler
+    amd_operands: AmdOperands
 
 
 @cache

@@ -4,21 +4,27 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import TypeVar, get_args
 
 from berth.catalog.config_values import ModelConfigError
-from berth.catalog.gpu import find_gpu
+from berth.catalog.gpu import find_gpu, find_unusable_instance
 from berth.catalog.load import Catalog, load_catalog
 from berth.catalog.model_shape import Model
 from berth.cli.plan_load import add_load_arguments, has_load, load_problems, plan_load
 from berth.cli.plan_page import print_page, print_why
 from berth.cli.plan_plot import write_plot
-from berth.config.problems import one_line
+from berth.config.problems import ConfigError, one_line, plain
 from berth.planner.engine_options import EngineOptions, KvCacheDtype
-from berth.planner.search import Request, Search, search, ways_to_fit
+from berth.planner.search import Request, Search, search
 from berth.planner.search_document import search_document
+from berth.planner.ways import ways_to_fit
 
+Answer = TypeVar("Answer")
+MOST_ASKED = 10**9
+"""Of replicas, requests and tokens; more is a slip of the keyboard."""
 QUANTIZATIONS = ("none", "fp8", "awq", "gptq", "int4", "nvfp4", "mxfp4", "bitsandbytes")
 
 
@@ -41,9 +47,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--kv-cache-dtype", choices=get_args(KvCacheDtype), default="auto")
     parser.add_argument("--dtype", choices=("auto", "bf16", "fp16", "fp32"), default="auto")
     for name in ("tensor-parallel-size", "max-model-len", "max-num-seqs", "max-num-batched-tokens"):
-        parser.add_argument(f"--{name}", type=int, metavar="N")
+        parser.add_argument(f"--{name}", type=whole_number, metavar="N")
     for name in ("kv-cache-memory-bytes", "block-size", "pipeline-parallel-size", "replicas"):
-        parser.add_argument(f"--{name}", type=int, metavar="N")
+        parser.add_argument(f"--{name}", type=whole_number, metavar="N")
+    for name in ("data", "decode-context"):
+        parser.add_argument(f"--{name}-parallel-size", type=whole_number, default=1, metavar="N")
+    parser.add_argument("--enable-expert-parallel", action="store_true")
+    parser.add_argument("--cpu-offload-gb", type=float, default=0.0, metavar="GIB")
+    parser.add_argument("--no-enable-prefix-caching", action="store_true")
+    parser.add_argument("--language-model-only", action="store_true", help="without vision")
     add_load_arguments(parser)
     parser.add_argument("--gpu-memory-utilization", type=float, metavar="SHARE")
     parser.add_argument("--enforce-eager", action="store_true")
@@ -58,18 +70,17 @@ def run(args: argparse.Namespace) -> int:
     if args.stack is not None:
         return _stack(args)
     catalog = load_catalog()
-    if problems := load_problems(args):
+    problems: list[str] = []
+    named = _tried(problems, _model, args, catalog)
+    request = _tried(problems, _request, args, catalog)
+    explained = _tried(problems, _explained, args, catalog)
+    problems += load_problems(args)
+    if named is None or request is None or problems:
         return _refuse(*problems)
-    try:
-        model, name = _model(args, catalog)
-        if has_load(args):
-            return plan_load(args, model, name, _request(args, catalog), catalog)
-        request = _request(args, catalog)
-        explained = find_gpu(catalog.gpus, args.explain) if args.explain else None
-    except ModelConfigError as error:
-        return _refuse(*error.lines)
-    except LookupError as error:
-        return _refuse(f"berth plan: {error.args[0]}")
+    model, name = named
+    if has_load(args):
+        code = _tried(problems, partial(plan_load, model, name, request), args, catalog)
+        return _refuse(*problems) if code is None else code
     started = time.perf_counter()
     found = search(model, request, catalog)
     search_ms = (time.perf_counter() - started) * 1000
@@ -92,6 +103,40 @@ def run(args: argparse.Namespace) -> int:
     if args.json and not found.chosen.verdict.fits:
         print("\n".join(found.chosen.verdict.reasons), file=sys.stderr)
     return 0 if found.chosen.verdict.fits else 1
+
+
+def whole_number(text: str) -> int:
+    """The number in `text`, for the parser of arguments.
+
+    Raises:
+        argparse.ArgumentTypeError: if it is none, or has more digits than any figure of a server.
+    """
+    try:
+        if len(text) <= 30:
+            return int(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{plain(text)} is no whole number; give one")
+
+
+def _tried(
+    problems: list[str],
+    step: Callable[[argparse.Namespace, Catalog], Answer],
+    args: argparse.Namespace,
+    catalog: Catalog,
+) -> Answer | None:
+    """What `step` finds; None with its lines in `problems` where it cannot read the question."""
+    try:
+        return step(args, catalog)
+    except (ModelConfigError, ConfigError) as error:
+        problems.extend(error.lines)
+    except LookupError as error:
+        problems.append(f"berth plan: {error.args[0]}")
+    return None
+
+
+def _explained(args: argparse.Namespace, catalog: Catalog) -> str | None:
+    return find_gpu(catalog.gpus, args.explain) if args.explain else None
 
 
 def _stack(args: argparse.Namespace) -> int:
@@ -127,21 +172,35 @@ def _model(args: argparse.Namespace, catalog: Catalog) -> tuple[Model, str]:
 
 
 def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
-    if args.instance_type is not None and args.instance_type not in catalog.instances:
-        raise LookupError(_unknown_instance(args.instance_type, catalog))
-    gpu = find_gpu(catalog.gpus, args.gpu) if args.gpu is not None else None
+    problems = _number_problems(args)
+    gpu = _tried(problems, _gpu, args, catalog)
     if args.instance_type is not None:
-        has = catalog.instances[args.instance_type].gpu
-        if has is None or gpu not in (None, has):
-            wanted = gpu or "any GPU of the catalog"
-            raise LookupError(f"{args.instance_type} has {has or 'no GPU'}, not {wanted}")
+        instance = catalog.instances.get(args.instance_type)
+        if instance is None:
+            problems.append(f"berth plan: {_unknown_instance(args.instance_type, catalog)}")
+        elif instance.gpu is None:
+            problems.append(f"berth plan: {args.instance_type} has no GPU; name a type with GPUs")
+        elif gpu not in (None, instance.gpu):
+            problems.append(
+                f"berth plan: {args.instance_type} has {instance.gpu}, not {gpu}; give one of them"
+            )
+    if problems:
+        raise ConfigError(problems)
     tokens = round((args.input_tokens or 0) + (args.output_tokens or 0))
     options = EngineOptions(
         vllm_version=args.vllm_version,
         quantization=args.quantization or "auto",
         dtype=args.dtype,
         kv_cache_dtype=args.kv_cache_dtype,
-        pipeline_parallel_size=args.pipeline_parallel_size or 1,
+        pipeline_parallel_size=(
+            1 if args.pipeline_parallel_size is None else args.pipeline_parallel_size
+        ),
+        data_parallel_size=args.data_parallel_size,
+        decode_context_parallel_size=args.decode_context_parallel_size,
+        expert_parallel=args.enable_expert_parallel,
+        cpu_offload_gib=args.cpu_offload_gb,
+        prefix_caching=not args.no_enable_prefix_caching,
+        language_model_only=args.language_model_only,
         max_model_len=args.max_model_len,
         max_num_seqs=args.max_num_seqs,
         max_num_batched_tokens=args.max_num_batched_tokens,
@@ -149,7 +208,7 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         kv_cache_memory_bytes=args.kv_cache_memory_bytes,
         block_size=args.block_size,
         enforce_eager=args.enforce_eager,
-        load_requests=round(args.concurrency) if args.concurrency else None,
+        load_requests=None if args.concurrency is None else round(args.concurrency),
         load_tokens=tokens or None,
     )
     return Request(
@@ -157,11 +216,40 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         gpu=gpu,
         instance_type=args.instance_type,
         tensor_parallel_size=args.tensor_parallel_size,
-        replicas=max(1, args.replicas or 1),
+        replicas=args.replicas or 1,
     )
 
 
+def _gpu(args: argparse.Namespace, catalog: Catalog) -> str | None:
+    return find_gpu(catalog.gpus, args.gpu) if args.gpu is not None else None
+
+
+def _number_problems(args: argparse.Namespace) -> list[str]:
+    """Numbers that no question can have; those of the server are the planner's business."""
+    problems = []
+    for key, least in (
+        ("replicas", 1),
+        ("concurrency", 1),
+        ("input_tokens", 0),
+        ("output_tokens", 0),
+    ):
+        value = getattr(args, key)
+        if value is not None and not least <= value <= MOST_ASKED:
+            option = key.replace("_", "-")
+            problems.append(
+                f"berth plan: --{option}: {value} is out of range; give {least} or more"
+            )
+    if not 0 <= args.cpu_offload_gb < MOST_ASKED:
+        problems.append(
+            f"berth plan: --cpu-offload-gb: {args.cpu_offload_gb:g} is no size; give GiB"
+        )
+    return problems
+
+
 def _unknown_instance(name: str, catalog: Catalog) -> str:
+    unusable = find_unusable_instance(name)
+    if unusable is not None:
+        return f"{one_line(name)} has {unusable.what_for}; {unusable.why_not}"
     from berth.config.nearest import did_you_mean
 
     hint = did_you_mean(name, catalog.instances, "see `berth catalog instances`")

@@ -66,18 +66,17 @@ def load_problems(args: argparse.Namespace) -> list[str]:
     found = []
     for name in (
         "requests_per_second",
-        "concurrency",
-        "input_tokens",
-        "output_tokens",
         "ttft_ms",
         "itl_ms",
-        "replicas",
-        "tensor_parallel_size",
-        "pipeline_parallel_size",
     ):
         value = getattr(args, name)
         if value is not None and not 0 < value < float("inf"):
             found.append(f"--{name.replace('_', '-')}: {value:g} is not above 0; raise it")
+    found += [
+        f"--{name}-tokens: is 0; a request has at least one"
+        for name in ("input", "output")
+        if getattr(args, f"{name}_tokens") == 0 and has_load(args)
+    ]
     if args.requests_per_second is not None and args.concurrency is not None:
         found.append("--concurrency: is given beside --requests-per-second; give one of them")
     if not 0 <= args.prefix_cache_share < 1:
@@ -114,7 +113,7 @@ def load_problems(args: argparse.Namespace) -> list[str]:
 
 
 def plan_load(
-    args: argparse.Namespace, model: Model, name: str, request: Request, catalog: Catalog
+    model: Model, name: str, request: Request, args: argparse.Namespace, catalog: Catalog
 ) -> int:
     """Search, print; 1 where nothing holds the load and its goals.
 

@@ -61,11 +61,11 @@ class Rewriter:
         self.unknown_keys.append(self._in_file(place.path))
         key, beside = str(place.path[-1]), place.model or self._model
         what = f"unknown key, value {self._shown(place.path, value)}"
-        elsewhere = next((each for each in place.siblings if key in keys_of(each)), None)
+        elsewhere = [each for each in place.siblings if key in keys_of(each)]
         valid = [self._name(place.path[:-1], each) for each in keys_of(beside)]
         valid += self._also_at_the_top if len(place.path) == 1 else ()
         name, homes = self._name(place.path[:-1], key), homes_of(key, beside)
-        if elsewhere is not None:
+        if elsewhere:
             return self._at(place.path, what, _where_else(elsewhere))
         if homes and nearest(name, valid) is None:
             return self._at(place.path, what, f"move it below {homes[0]}")
@@ -145,11 +145,13 @@ class Rewriter:
         return plain(str(value).lower() if isinstance(value, bool) else str(value))
 
 
-def _where_else(model: type[BaseModel]) -> str:
-    choice = choice_of(model)
-    if choice:
-        return f"set {choice[0]}: {choice[1]}, or remove it"
-    return f"remove it, or give only {', '.join(keys_of(model))}"
+def _where_else(models: Sequence[type[BaseModel]]) -> str:
+    """What would make a key right that other models of the place have."""
+    choices = [choice for model in models if (choice := choice_of(model))]
+    if choices:
+        return f"set {choices[0][0]}: {' or '.join(name for _, name in choices)}, or remove it"
+    needed = [key for key, field in models[0].model_fields.items() if field.is_required()]
+    return f"remove it, or give only {', '.join(needed)}"
 
 
 def _out_of_bounds(kind: str, limits: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -80,6 +80,49 @@ ReservationId = Annotated[
     StringConstraints(pattern=r"^cr-[0-9a-f]{17}$"),
     Wanted("the id of a Capacity Block", "cr-0123456789abcdef0"),
 ]
+OfferingId = Annotated[
+    str,
+    StringConstraints(pattern=r"^cb-[0-9a-z]{5,32}$"),
+    Wanted("the id of a block offering", "cb-0123456789abcdef0"),
+]
+ResourceGroupArn = Annotated[
+    str,
+    StringConstraints(pattern=r"^arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:\d{12}:group/\S+$"),
+    Wanted(
+        "the ARN of a resource group",
+        "arn:aws:resource-groups:us-east-1:123456789012:group/h100-reservations",
+    ),
+]
+VpcId = Annotated[
+    str,
+    StringConstraints(pattern=r"^vpc-[0-9a-f]{8,17}$"),
+    Wanted("the id of a VPC", "vpc-0123456789abcdef0"),
+]
+SubnetId = Annotated[
+    str,
+    StringConstraints(pattern=r"^subnet-[0-9a-f]{8,17}$"),
+    Wanted("the id of a subnet", "subnet-0123456789abcdef0"),
+]
+AmiId = Annotated[
+    str,
+    StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$"),
+    Wanted("the id of an AMI", "ami-0123456789abcdef0"),
+]
+ClusterName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$"),
+    Wanted("the name of an EKS cluster", "inference-prod"),
+]
+Registry = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*$", max_length=200),
+    Wanted("a registry, with a path if it has one, without https://", "mirror.example.com/hub"),
+]
+SecretName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$"),
+    Wanted("the name of a Secret", "mirror-pull"),
+]
 PrincipalArn = Annotated[
     str,
     StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+$"),
@@ -126,6 +169,7 @@ Milliseconds = Annotated[
 NodeCount = Annotated[int, Field(strict=True, ge=1, le=1000), Wanted("a whole number", 1)]
 NodeCountOrNone = Annotated[int, Field(strict=True, ge=0, le=1000), Wanted("a whole number", 0)]
 GpuCount = Annotated[int, Field(strict=True, ge=1, le=16), Wanted("a whole number", 8)]
+VcpuCount = Annotated[int, Field(strict=True, ge=1, le=4096), Wanted("a number of vCPUs", 384)]
 TokenCount = Annotated[
     int, Field(strict=True, ge=1, le=100_000_000), Wanted("a number of tokens", 8192)
 ]

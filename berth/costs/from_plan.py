@@ -7,7 +7,13 @@ from decimal import Decimal
 
 from berth.catalog.load import Catalog
 from berth.catalog.price import Price, PurchaseOption, UnknownPriceError
-from berth.config.stack import CapacityBlock, NewCluster, OnDemandCapacity
+from berth.config.stack import (
+    CapacityBlock,
+    NewCluster,
+    OnDemandCapacity,
+    ReservedCapacity,
+    SpotCapacity,
+)
 from berth.costs.estimate import (
     HOURS_PER_MONTH,
     CostLine,
@@ -48,6 +54,9 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
     for pool in plan.pools.values():
         if pool.capacity is None:
             found.append(_owned_nodes(pool, plan))
+        if isinstance(pool.capacity, SpotCapacity):
+            reason = f"the spot price of {pool.instance_type} moves, and no reading is kept"
+            found.append(Unpriced(resource=pool.tier, reason=reason))
         if isinstance(pool.capacity, CapacityBlock):
             found.extend(_block_nodes(pool, pool.capacity, plan, catalog))
         found.extend(_priced(bought, plan, catalog) for bought in _pool(pool))
@@ -99,8 +108,35 @@ def _pool(pool: PoolPlan) -> Iterator[_Bought]:
             unit="node-hour",
             quantities=nodes,
         )
+    if isinstance(pool.capacity, ReservedCapacity) and pool.instance_type is not None:
+        yield _reserved_nodes(pool, pool.instance_type, pool.capacity)
+    if pool.vcpus_per_node is not None:
+        vcpus = tuple(pool.vcpus_per_node * count for count in nodes)
+        yield _Bought(
+            item="eks-hybrid-vcpu",
+            name="Hybrid node fee",
+            detail=f"EKS, {pool.vcpus_per_node} vCPUs per host, first price tier",
+            resource=pool.tier,
+            tier=pool.tier,
+            unit="vCPU-hour",
+            quantities=(vcpus[0], vcpus[1], vcpus[2]),
+        )
     if pool.root_disk_gib is not None:
         yield _disks(pool.tier, pool.root_disk_gib, nodes, tier=pool.tier)
+
+
+def _reserved_nodes(pool: PoolPlan, instance_type: str, reservation: ReservedCapacity) -> _Bought:
+    """All instances of a reservation at list price: it is paid whether they run or not."""
+    count = reservation.instance_count
+    return _Bought(
+        item=instance_type,
+        name="GPU nodes",
+        detail=f"{instance_type}, On-Demand Capacity Reservation, used or not",
+        resource=pool.tier,
+        tier=pool.tier,
+        unit="node-hour",
+        quantities=(count, count, count),
+    )
 
 
 def _system_nodes(system: SystemPool) -> Iterator[_Bought]:
@@ -188,7 +224,7 @@ def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
         return Unpriced(resource=pool.tier, reason=f"{key} is not given")
     return CostLine(
         name="GPU nodes",
-        detail=f"{pool.gpu}, existing nodes of {pool.gpus_per_node} GPUs",
+        detail=f"{pool.gpu}, {_whose(pool)} of {pool.gpus_per_node} GPUs",
         resource=pool.tier,
         tier=pool.tier,
         unit="GPU-hour",
@@ -198,6 +234,10 @@ def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
         ceiling_quantity=Decimal(pool.max_nodes * pool.gpus_per_node),
         price=PriceSource(source="the stack's own usd_per_gpu_hour", date=plan.as_of),
     )
+
+
+def _whose(pool: PoolPlan) -> str:
+    return "hosts" if pool.source == "hybrid" else "existing nodes"
 
 
 def _block_nodes(
@@ -220,7 +260,7 @@ def _block_nodes(
         source = price = _source(reading)
     yield CostLine(
         name="GPU nodes",
-        detail=f"{instance_type}, Capacity Block {block.reservation_id}, paid once",
+        detail=f"{instance_type}, {_block_name(block)}, paid once",
         resource=pool.tier,
         tier=pool.tier,
         unit="node-hour",
@@ -231,7 +271,7 @@ def _block_nodes(
         price=source,
     )
     yield OneOff(
-        name=f"Capacity Block {block.reservation_id} of tier {pool.tier}, "
+        name=f"{_block_name(block)} of tier {pool.tier}, "
         f"{block.instance_count} x {instance_type} for {hours.normalize():f} hours",
         usd=fee_usd.quantize(Decimal("0.01")),
         starts_at=block.starts_at,
@@ -239,6 +279,12 @@ def _block_nodes(
         refundable=False,
         price=price,
     )
+
+
+def _block_name(block: CapacityBlock) -> str:
+    if block.purchase is not None:
+        return f"Capacity Block to buy (offering {block.purchase.offering_id})"
+    return f"Capacity Block {block.reservation_id}"
 
 
 def _price(

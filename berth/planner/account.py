@@ -1,17 +1,47 @@
 """What only an AWS account knows, as plain data: looked up before planning, or assumed."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Self
 
 from berth.catalog.load import Catalog
+from berth.planner.plan import EksClusterFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subnet:
+    """A subnet that exists."""
+
+    zone: str
+    free_addresses: int | None = None
+    """None: not read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOffer:
+    """What a Capacity Block would cost now."""
+
+    fee_usd: Decimal
+    availability_zone: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """One account in one region."""
+    """One account in one region. What was not read is None, or missing from its mapping."""
 
     availability_zones: tuple[str, ...]
     """Zones that the account may use, such as `us-east-1a`; empty if the region is not known."""
+    offered: Mapping[str, frozenset[str]] | None = None
+    """Zones that offer each instance type of the stack."""
+    quotas_vcpu: Mapping[str, Decimal] = field(default_factory=dict)
+    """vCPUs by quota code."""
+    subnets: Mapping[str, Subnet] = field(default_factory=dict)
+    """By id, those that the stack names."""
+    eks_cluster: EksClusterFacts | None = None
+    """The EKS cluster that the stack names."""
+    block_offers: Mapping[str, BlockOffer] = field(default_factory=dict)
+    """By tier, for tiers that buy a block."""
 
     @classmethod
     def assumed(cls, region: str | None, catalog: Catalog) -> Self:

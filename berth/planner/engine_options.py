@@ -64,7 +64,18 @@ class EngineOptions:
         return self.tensor_parallel_size * self.pipeline_parallel_size
 
 
-MAX_RANKS = 1 << 16
+MOST: dict[str, int] = {
+    "tensor_parallel_size": 1 << 16,
+    "pipeline_parallel_size": 1 << 16,
+    "data_parallel_size": 1 << 16,
+    "decode_context_parallel_size": 1 << 16,
+    "max_model_len": 1 << 31,
+    "max_num_seqs": 1 << 20,
+    "max_num_batched_tokens": 1 << 24,
+    "kv_cache_memory_bytes": 1 << 50,
+    "block_size": 1 << 16,
+}
+"""More is a slip of the keyboard."""
 
 
 def countable(options: EngineOptions, layers: int) -> EngineOptions:
@@ -73,18 +84,23 @@ def countable(options: EngineOptions, layers: int) -> EngineOptions:
     return replace(
         options,
         gpu_memory_utilization=share if share is not None and 0 < share <= 1 else None,
-        tensor_parallel_size=min(max(1, options.tensor_parallel_size), MAX_RANKS),
+        tensor_parallel_size=_in_range(options, "tensor_parallel_size"),
         pipeline_parallel_size=min(max(1, options.pipeline_parallel_size), max(1, layers)),
-        data_parallel_size=min(max(1, options.data_parallel_size), MAX_RANKS),
-        decode_context_parallel_size=min(max(1, options.decode_context_parallel_size), MAX_RANKS),
-        max_model_len=_positive(options.max_model_len),
-        max_num_seqs=_positive(options.max_num_seqs),
-        max_num_batched_tokens=_positive(options.max_num_batched_tokens),
-        kv_cache_memory_bytes=_positive(options.kv_cache_memory_bytes),
-        block_size=_positive(options.block_size),
+        data_parallel_size=_in_range(options, "data_parallel_size"),
+        decode_context_parallel_size=_in_range(options, "decode_context_parallel_size"),
+        max_model_len=_countable(options, "max_model_len"),
+        max_num_seqs=_countable(options, "max_num_seqs"),
+        max_num_batched_tokens=_countable(options, "max_num_batched_tokens"),
+        kv_cache_memory_bytes=_countable(options, "kv_cache_memory_bytes"),
+        block_size=_countable(options, "block_size"),
         speculative_tokens=max(0, options.speculative_tokens),
     )
 
 
-def _positive(value: int | None) -> int | None:
-    return value if value is not None and value > 0 else None
+def _in_range(options: EngineOptions, key: str) -> int:
+    return min(max(1, int(getattr(options, key))), MOST[key])
+
+
+def _countable(options: EngineOptions, key: str) -> int | None:
+    value: int | None = getattr(options, key)
+    return value if value is not None and 0 < value <= MOST[key] else None

@@ -30,6 +30,11 @@ SHM_GIB_PER_RANK = 2
 """With more than one rank; 1 GiB is the least that works, 2 GiB in all ran out with 8 ranks."""
 ROOT_DISK_TAKEN_GIB = 50
 """Operating system and container images."""
+LEAST_ROOT_DISK_GIB = 200
+"""Room for a second image during an upgrade, and logs."""
+LOADING_DISK_MIB_PER_S = 500
+"""Of a gp3 root disk that weights are read from, instead of its 125 (low evidence): an 8B model in
+16 bits then takes half a minute."""
 NVME_GIB_PER_GB = 0.9
 """GB to GiB (0.931), less a file system."""
 
@@ -145,3 +150,10 @@ def disk_gib(instance: Instance, root_disk_gib: int) -> int:
     if instance.local_nvme_gb:
         return floor(instance.local_nvme_gb * NVME_GIB_PER_GB)
     return root_disk_gib - ROOT_DISK_TAKEN_GIB
+
+
+def root_disk_gib(instance: Instance, needed_cache_gib: int) -> int:
+    """Root disk of a node: without local disks the weights are on it too."""
+    if instance.local_nvme_gb:
+        return LEAST_ROOT_DISK_GIB
+    return max(LEAST_ROOT_DISK_GIB, ROOT_DISK_TAKEN_GIB + ceil(needed_cache_gib / 10) * 10)

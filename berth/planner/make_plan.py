@@ -1,18 +1,19 @@
 """From what a stack says to a complete plan, or to every reason why there is none."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from berth.catalog.load import Catalog
 from berth.catalog.model import find_model
-from berth.config.stack import ExistingTier, ModelConfig, NewCluster, StackConfig
+from berth.config.stack import ExistingTier, HybridTier, ModelConfig, NewCluster, StackConfig
 from berth.planner.account import Account
 from berth.planner.errors import PlanError, problem
 from berth.planner.host import HostNeeds, host_needs, least_memory_gib, node_share
-from berth.planner.network import plan_network, plan_system_pool
-from berth.planner.placement import Placement
-from berth.planner.plan import GpuSoftware, Plan, PoolPlan, ServerPlan, SpeedPlan
+from berth.planner.network import plan_existing_network, plan_network, plan_system_pool
+from berth.planner.placement import Placement, place
+from berth.planner.plan import Plan, ServerPlan, SpeedPlan
+from berth.planner.pool_plan import pool_plan
 from berth.planner.pools import (
     Demand,
     FilledNodes,
@@ -20,10 +21,17 @@ from berth.planner.pools import (
     check_nodes,
     gpu_words,
     pack,
-    pool_plan,
     rollout,
 )
-from berth.planner.tier_choice import AUTO, choose_tier, tiers_of
+from berth.planner.preference import check_lists, priorities, shared_out
+from berth.planner.software import (
+    amd_gpu_software,
+    autoscaler,
+    efa_plugin_version,
+    mirrored,
+    nvidia_gpu_software,
+)
+from berth.planner.tier_choice import AUTO, TierChoice, choose_tiers, with_choices
 from berth.planner.tiers import Tier, resolve_tiers
 from berth.planner.vllm_args import ServerOptions, vllm_args
 
@@ -60,18 +68,27 @@ def make_plan(config: StackConfig, catalog: Catalog, account: Account) -> Plan:
     """
     problems: list[str] = []
     network = plan_network(config, account, problems)
+    existing_network = plan_existing_network(config, account, problems)
     _check_kubernetes(config, catalog, problems)
     tiers = resolve_tiers(config, catalog, account, problems)
+    choices = choose_tiers(config, catalog, tiers, problems)
+    config = with_choices(config, choices)
+    check_lists(config, tiers, problems)
+    order = priorities(config, problems)
     servers = [
         server
         for name in config.models
-        if (server := _place_server(name, config, catalog, tiers, problems)) is not None
+        if (server := _place_server(name, config, catalog, tiers, choices, problems)) is not None
     ]
-    filled = {name: _fill_tier(tier, servers, config, problems) for name, tier in tiers.items()}
+    asked = shared_out({server.name: server.demand for server in servers}, config, tiers)
+    filled = {name: _fill_tier(tier, asked[name], config, problems) for name, tier in tiers.items()}
     if problems:
         raise PlanError(sorted(problems, key=_section))
     pools = {
-        name: pool_plan(tier, config.tiers[name], _demands(servers, name), filled[name])
+        name: replace(
+            pool_plan(tier, config, catalog, asked[name], filled[name]),
+            autoscaler_priority=order.get(name, 0),
+        )
         for name, tier in tiers.items()
     }
     return Plan(
@@ -80,11 +97,16 @@ def make_plan(config: StackConfig, catalog: Catalog, account: Account) -> Plan:
         as_of=config.as_of,
         cluster=config.cluster,
         network=network,
+        existing_network=existing_network,
+        eks_cluster=account.eks_cluster,
         system_pool=plan_system_pool(config),
-        gpu_software=_gpu_software(pools, catalog),
+        gpu_software=nvidia_gpu_software(config, pools, catalog),
+        amd_gpu_software=amd_gpu_software(config, pools, catalog),
+        autoscaler=autoscaler(config, pools, catalog),
+        efa_plugin_version=efa_plugin_version(pools, catalog),
         pools=pools,
         servers={
-            server.name: _server_plan(server, catalog, filled[server.tier.name])
+            server.name: _server_plan(server, config, catalog, filled[server.tier.name])
             for server in servers
         },
         usd_per_gpu_hour=_own_prices(config),
@@ -119,46 +141,45 @@ def _place_server(
     config: StackConfig,
     catalog: Catalog,
     tiers: Mapping[str, Tier],
+    choices: Mapping[str, TierChoice | None],
     problems: list[str],
 ) -> _Server | None:
     """The server called `name` on its tier; None with a line in `problems`."""
     wanted = config.models[name]
     key = f"berth:models.{name}"
-    problems.extend(_unknown_tiers(key, wanted, config))
+    for tier_name in wanted.tiers:
+        if tier_name not in (*config.tiers, AUTO):
+            names = ", ".join(config.tiers)
+            what = f"no tier {tier_name} in this stack"
+            problems.append(problem(f"{key}.tier", what, f"the tiers are {names}"))
     if wanted.model not in catalog.models:
         problems.append(f"{key}.model: {_unknown_model(wanted.model, catalog)}")
         return None
-    if not tiers_of(wanted, tiers):
+    tier = tiers.get(wanted.tiers[0])
+    if tier is None:
         return None
     model = catalog.models[wanted.model]
-    choice = choose_tier(name, model, config, catalog, tiers, problems)
-    if choice is None:
+    choice = choices.get(name)
+    if name in choices:
+        placement = choice.placement if choice is not None else None
+    else:
+        version = catalog.software.vllm[tier.gpu.vendor].version
+        placement = place(name, wanted, model, tier, version, problems)
+    if placement is None:
         return None
-    needs = _host_needs(name, model.weights_bytes, choice.tier, choice.placement, problems)
+    needs = _host_needs(name, model.weights_bytes, tier, placement, problems)
     if needs is None:
         return None
     return _Server(
         name=name,
         config=wanted,
         weights_bytes=model.weights_bytes,
-        tier=choice.tier,
-        placement=choice.placement,
-        replicas=choice.replicas,
-        speed=choice.speed,
+        tier=tier,
+        placement=placement,
+        replicas=1 if wanted.replicas is None else wanted.replicas,
+        speed=None if choice is None else choice.speed,
         needs=needs,
     )
-
-
-def _unknown_tiers(key: str, wanted: ModelConfig, config: StackConfig) -> list[str]:
-    """One line for every tier that the stack does not have."""
-    if wanted.tier == (AUTO,):
-        return []
-    names = ", ".join(config.tiers)
-    return [
-        problem(f"{key}.tier", f"no tier {name} in this stack", f"the tiers are {names}")
-        for name in wanted.tier
-        if name not in config.tiers
-    ]
 
 
 def _unknown_model(name: str, catalog: Catalog) -> str:
@@ -188,14 +209,9 @@ def _host_needs(
     return host_needs(weights_bytes, gpus, share)
 
 
-def _demands(servers: Sequence[_Server], tier: str) -> list[Demand]:
-    return [server.demand for server in servers if server.tier.name == tier]
-
-
 def _fill_tier(
-    tier: Tier, servers: Sequence[_Server], config: StackConfig, problems: list[str]
+    tier: Tier, demands: Sequence[Demand], config: StackConfig, problems: list[str]
 ) -> Sequence[FilledNodes]:
-    demands = _demands(servers, tier.name)
     tier_config = config.tiers[tier.name]
     filled = pack(demands, tier.gpus_per_node, tier.min_nodes)
     check_nodes(tier, tier_config, demands, filled, problems)
@@ -207,17 +223,13 @@ def _own_prices(config: StackConfig) -> Mapping[str, Decimal]:
     return {
         name: tier.usd_per_gpu_hour
         for name, tier in config.tiers.items()
-        if isinstance(tier, ExistingTier) and tier.usd_per_gpu_hour is not None
+        if isinstance(tier, ExistingTier | HybridTier) and tier.usd_per_gpu_hour is not None
     }
 
 
-def _gpu_software(pools: Mapping[str, PoolPlan], catalog: Catalog) -> GpuSoftware | None:
-    if not any(pool.source == "eks" and pool.gpu_vendor == "nvidia" for pool in pools.values()):
-        return None
-    return GpuSoftware(gpu_operator_version=catalog.software.charts["gpu-operator"].version)
-
-
-def _server_plan(server: _Server, catalog: Catalog, filled: Sequence[FilledNodes]) -> ServerPlan:
+def _server_plan(
+    server: _Server, config: StackConfig, catalog: Catalog, filled: Sequence[FilledNodes]
+) -> ServerPlan:
     tier, placement, needs = server.tier, server.placement, server.needs
     verdict, gpus = placement.verdict, placement.tensor_parallel_size
     engine = catalog.software.vllm[tier.gpu.vendor]
@@ -240,7 +252,9 @@ def _server_plan(server: _Server, catalog: Catalog, filled: Sequence[FilledNodes
         speed=server.speed,
         vllm_args=vllm_args(_options(server)),
         vllm_version=engine.version,
-        image=engine.image,
+        image=mirrored(engine.image, config),
+        pull_secret=config.images.pull_secret if config.images else None,
+        tiers=server.config.tiers,
         gpu_resource=tier.gpu.resource,
         max_model_len=verdict.max_model_len,
         max_num_seqs=verdict.max_num_seqs,

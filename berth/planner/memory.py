@@ -140,6 +140,7 @@ def _start_problems(gpu: Gpu, terms: Terms) -> list[str]:
             "per GPU; "
             "use more GPUs per replica or a smaller format"
         )
+    problems += _fixed_cache_problems(free_gib, terms)
     if terms.utilization > free_gib / visible_gib and not terms.fixed_kv:
         problems.append(
             f"gpu_memory_utilization: {terms.utilization:g} of {visible_gib:.2f} GiB is more than "
@@ -147,7 +148,7 @@ def _start_problems(gpu: Gpu, terms: Terms) -> list[str]:
             f"{free_gib:.2f} GiB free at start; set it to "
             f"{math.floor(free_gib / visible_gib * 100) / 100:g}"
         )
-    elif not terms.rules.graphs_in_budget and terms.kv_bytes > 0:
+    elif not terms.rules.graphs_in_budget and terms.kv_bytes > 0 and not terms.fixed_kv:
         slack = (visible_gib * GIB - terms.requested_bytes) / GIB - 0.2
         if terms.graph_bytes / GIB > slack:
             problems.append(
@@ -158,6 +159,22 @@ def _start_problems(gpu: Gpu, terms: Terms) -> list[str]:
                 "enforce_eager"
             )
     return problems
+
+
+def _fixed_cache_problems(free_gib: float, terms: Terms) -> list[str]:
+    """A cache whose size the owner set is allocated whatever the profile run has found."""
+    if not terms.fixed_kv:
+        return []
+    taken = terms.weights_bytes + terms.other_bytes + terms.activation_bytes + terms.graph_bytes
+    left_gib = free_gib - taken / GIB
+    if terms.kv_bytes / GIB <= left_gib:
+        return []
+    most = max(0, math.floor(left_gib * GIB))
+    fix = f"set it to {most} or lower" if most else "use more GPUs per replica or a smaller format"
+    return [
+        f"kv_cache_memory_bytes: {terms.kv_bytes / GIB:.2f} GiB beside {taken / GIB:.1f} GiB of "
+        f"weights, activation and graphs, and {free_gib:.1f} GiB are free; {fix}"
+    ]
 
 
 def _memory_plan(gpu: Gpu, terms: Terms, options: EngineOptions) -> MemoryPlan:

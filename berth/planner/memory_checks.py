@@ -2,7 +2,7 @@
 
 from berth.catalog.gpu import Gpu
 from berth.catalog.model_shape import HeadCache, Model
-from berth.planner.engine_options import EngineOptions
+from berth.planner.engine_options import MOST, EngineOptions
 from berth.planner.errors import problem
 from berth.planner.vllm_rules import NEWEST, OLDEST, Version, is_known, parse_version
 from berth.planner.weights import FORMATS, resolved_quantization
@@ -16,6 +16,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "nf4": ("int4",),
 }
 """Formats of a GPU that serve a family of weights."""
+BLOCKS_OF_16_FROM: Version = (0, 8, 0)
 FAMILY_OF = {"awq": "int4", "gptq": "int4", "bitsandbytes": "nf4", "fp8_channel": "fp8"}
 FP8_CACHE_ON_AMPERE: Version = (0, 30, 0)
 """Seen running on capability 8.6 in 0.30; refused up to 0.29."""
@@ -50,20 +51,13 @@ def _number_reasons(options: EngineOptions) -> list[str]:
                 "gpu_memory_utilization", f"{share:g} is no share of the memory", "use 0.5 to 0.95"
             )
         )
-    for key in (
-        "tensor_parallel_size",
-        "pipeline_parallel_size",
-        "data_parallel_size",
-        "decode_context_parallel_size",
-        "max_model_len",
-        "max_num_seqs",
-        "max_num_batched_tokens",
-        "kv_cache_memory_bytes",
-        "block_size",
-    ):
+    for key, most in MOST.items():
         value = getattr(options, key)
         if value is not None and value < 1:
             reasons.append(problem(key, f"{value} is below 1", "use 1 or more"))
+        elif value is not None and value > most:
+            reasons.append(problem(key, f"{str(value)[:40]} is beyond any server", f"use {most}"))
+    reasons += _block_reasons(options, version)
     seqs, tokens = options.max_num_seqs, options.max_num_batched_tokens
     if seqs and tokens and tokens < seqs:
         reasons.append(
@@ -74,6 +68,16 @@ def _number_reasons(options: EngineOptions) -> list[str]:
             )
         )
     return reasons
+
+
+def _block_reasons(options: EngineOptions, version: Version | None) -> list[str]:
+    """Attention back ends take blocks of sixteen tokens and multiples; before V1 of eight too."""
+    size = options.block_size
+    smallest = 16 if version is None or version >= BLOCKS_OF_16_FROM else 8
+    if size is None or not 1 <= size <= MOST["block_size"] or size % smallest == 0:
+        return []
+    fix = "use 16, 32, 64 or 128"
+    return [problem("block_size", f"{size} tokens are no multiple of {smallest}", fix)]
 
 
 def _length_reasons(model: Model, options: EngineOptions) -> list[str]:
@@ -112,6 +116,10 @@ def _parallel_reasons(model: Model, options: EngineOptions) -> list[str]:
                 f"use {_list_or(_divisors(unlike[0]))}",
             )
         )
+    shared = options.decode_context_parallel_size
+    if shared > 1 and ranks % shared:
+        what = f"{shared} does not divide the {ranks} tensor-parallel ranks"
+        reasons.append(problem("decode_context_parallel_size", what, "use a divisor of them"))
     stages = options.pipeline_parallel_size
     if stages > len(model.layers):
         reasons.append(
@@ -135,6 +143,10 @@ def _format_reasons(model: Model, gpu: Gpu, options: EngineOptions) -> list[str]
         if chosen != "none" and chosen not in FORMATS:
             known = _list_or(["none", *sorted(FORMATS)])
             return [problem("quantization", f"{chosen[:30]!r} is not known", f"use {known}")]
+    if chosen != "auto" and model.quantization != "none":
+        fix = f"leave it out, or name a repository with weights in {chosen}"
+        what = f"the weights of {model.name} are {model.quantization}, not {chosen}"
+        return [problem("quantization", what, fix), *_cache_reasons(model, gpu, options)]
     for family in sorted(families):
         if not set(NEEDS[family]).intersection(available):
             reasons.append(

@@ -6,13 +6,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
-from berth.config.stack import (
-    BudgetConfig,
-    CapacityBlock,
-    ExistingCluster,
-    NewCluster,
-    OnDemandCapacity,
-)
+from berth.config.capacity import Capacity
+from berth.config.cluster import Cluster
+from berth.config.stack import BudgetConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +118,10 @@ class ServerPlan:
     """Size limit of the volume that takes the downloaded weights."""
     startup_budget_s: int
     """How long the start-up probe waits before it gives up."""
+    tiers: tuple[str, ...] = ()
+    """Tiers that its pods may run on, the preferred one first; empty: `tier` alone."""
+    pull_secret: str | None = None
+    """Secret that the image is pulled with."""
     rollout: Literal["surge", "one_by_one", "recreate"]
     """`surge`: a new replica starts before an old one ends, on spare GPUs; `one_by_one`: an old one
     ends first; `recreate`: all end first, the service is down meanwhile."""
@@ -132,7 +132,7 @@ class PoolPlan:
     """One tier: its nodes and what sets them apart."""
 
     tier: str
-    source: Literal["eks", "existing"]
+    source: Literal["eks", "existing", "hybrid"]
     gpu: str
     gpu_vendor: Literal["nvidia", "amd"]
     gpu_resource: str
@@ -140,7 +140,8 @@ class PoolPlan:
     instance_type: str | None
     accelerator: str | None
     """Value of the label `k8s.amazonaws.com/accelerator`; None on nodes the stack does not make."""
-    capacity: OnDemandCapacity | CapacityBlock | None
+    capacity: Capacity | None
+    """Of a block, the one that serves as of the plan's day."""
     ami_type: str | None
     root_disk_gib: int | None
     local_nvme: bool
@@ -152,6 +153,28 @@ class PoolPlan:
     gpus_requested: int
     """GPUs that the planned replicas ask for."""
     cpu_arch: Literal["x86_64", "arm64"]
+    ami_id: str | None = None
+    """An AMI of one's own, with the type CUSTOM."""
+    ami_release: str | None = None
+    """Release of the EKS AMI, where the catalog has one pinned."""
+    spot_types: tuple[str, ...] = ()
+    """Instance types besides the first, all with the same GPUs."""
+    scarce: bool = False
+    """No second node can be had during an update."""
+    root_disk_throughput_mib_per_s: int | None = None
+    """None: what every gp3 volume has."""
+    max_pods: int | None = None
+    """Per node, as the kubelet is told; None on nodes that the stack does not make."""
+    topology_policy: Literal["best-effort", "single-numa-node"] = "best-effort"
+    """The kubelet's topology manager policy."""
+    efa_interfaces: int = 0
+    """EFA interfaces of each node; 0 unless a server spans nodes."""
+    efa_on_first_card: bool = True
+    """The network card that carries the node's address has an EFA interface too."""
+    vcpus_per_node: int | None = None
+    """Of a hybrid host, as EKS bills it."""
+    autoscaler_priority: int = 0
+    """Among tiers that one server may use, the highest grows first; 0: in no list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +200,51 @@ class NetworkPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingNetwork:
+    """Subnets of a VPC that exists, for nodes of this stack."""
+
+    subnet_ids: Mapping[str, str]
+    """Private subnets by zone."""
+    free_addresses: Mapping[str, int]
+    """By zone, where they were read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EksClusterFacts:
+    """An EKS cluster that exists, as its account tells it."""
+
+    name: str
+    arn: str
+    endpoint: str
+    certificate_authority: str
+    """In base64, as a kubeconfig has it."""
+    vpc_id: str
+    security_group_id: str
+    """The one that EKS gives all nodes."""
+    service_cidr: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmdGpuSoftware:
+    """What turns a node with AMD GPUs into one that pods can ask for."""
+
+    gpu_operator_version: str
+    cert_manager_version: str
+    device_plugin_tag: str
+    node_labeller_tag: str
+    metrics_exporter_tag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoscalerPlan:
+    """What adds nodes for waiting pods and takes idle ones away."""
+
+    chart_version: str
+    image_tag: str
+    """Of the minor version of Kubernetes that the cluster has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GpuSoftware:
     """What turns a node with NVIDIA GPUs into one that pods can ask for."""
 
@@ -190,12 +258,22 @@ class Plan:
     environment: Literal["dev", "prod"]
     region: str | None
     as_of: date
-    cluster: NewCluster | ExistingCluster
+    cluster: Cluster
     network: NetworkPlan | None
-    """None on a cluster that exists."""
+    """None where the network exists."""
+    existing_network: ExistingNetwork | None = None
+    """None where the stack makes the network, or no nodes."""
+    eks_cluster: EksClusterFacts | None = None
+    """None but on an EKS cluster that exists."""
     system_pool: SystemPool | None
     gpu_software: GpuSoftware | None
     """None where no pool of the stack has NVIDIA GPUs that it makes."""
+    amd_gpu_software: AmdGpuSoftware | None = None
+    """None where the stack installs no operator for AMD GPUs."""
+    autoscaler: AutoscalerPlan | None = None
+    """None where the stack makes no nodes, or the cluster has an autoscaler."""
+    efa_plugin_version: str | None = None
+    """Of the chart that hands out EFA interfaces; None where no server spans nodes."""
     pools: Mapping[str, PoolPlan]
     servers: Mapping[str, ServerPlan]
     usd_per_gpu_hour: Mapping[str, Decimal]

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from berth.config.stack import CapacityBlock, EksTier, TierConfig
+from berth.config.capacity import CapacityBlock, ReservedCapacity
+from berth.config.stack import EksTier, TierConfig
 from berth.planner.errors import problem
-from berth.planner.host import disk_gib
-from berth.planner.plan import PoolPlan
+from berth.planner.host import ROOT_DISK_TAKEN_GIB, disk_gib, root_disk_gib
 from berth.planner.tiers import Tier
 
 Rollout = Literal["surge", "one_by_one", "recreate"]
@@ -26,6 +26,10 @@ class Demand:
     def words(self) -> str:
         """Such as `chat 4 x 2 GPUs`."""
         return f"{self.server} {self.replicas} x {gpu_words(self.gpus_per_replica)}"
+
+    def with_replicas(self, replicas: int) -> Self:
+        """The same with another number of replicas."""
+        return self if replicas == self.replicas else replace(self, replicas=replicas)
 
 
 def gpu_words(count: int) -> str:
@@ -113,29 +117,38 @@ def rollout(demand: Demand, filled: Sequence[FilledNodes]) -> Rollout:
     return "one_by_one" if demand.replicas >= 2 else "recreate"
 
 
-def check_disk(
-    tier: Tier, config: TierConfig, filled: Sequence[FilledNodes], problems: list[str]
-) -> None:
-    """Add a line if the weights that the replicas of one node download do not fit on its disk."""
-    if tier.instance is None or not isinstance(config, EksTier):
-        return
-    disk = disk_gib(tier.instance, config.root_disk_gib)
-    needed = max(
+def needed_cache_gib(filled: Sequence[FilledNodes]) -> int:
+    """Downloaded weights of the fullest node."""
+    return max(
         (
             sum(demand.model_cache_gib * count for demand, count in group.replicas)
             for group in filled
         ),
         default=0,
     )
-    if needed > disk:
-        problems.append(
-            problem(
-                f"berth:tiers.{tier.name}.instance_type",
-                f"the servers of one {tier.instance_type} download {needed} GiB of weights, two "
-                f"revisions each, and its disks have {disk} GiB for them",
-                "name an instance type with larger local disks",
-            )
+
+
+def check_disk(
+    tier: Tier, config: TierConfig, filled: Sequence[FilledNodes], problems: list[str]
+) -> None:
+    """Add a line if the weights that the replicas of one node download do not fit on its disk."""
+    if tier.instance is None or not isinstance(config, EksTier):
+        return
+    needed = needed_cache_gib(filled)
+    disk = disk_gib(tier.instance, config.root_disk_gib or root_disk_gib(tier.instance, needed))
+    if needed <= disk:
+        return
+    fix = "name an instance type with larger local disks"
+    if not tier.instance.local_nvme_gb:
+        fix = f"raise root_disk_gib to {needed + ROOT_DISK_TAKEN_GIB}, or leave it out"
+    problems.append(
+        problem(
+            f"berth:tiers.{tier.name}.instance_type",
+            f"the servers of one {tier.instance_type} download {needed} GiB of weights, two "
+            f"revisions each, and its disks have {disk} GiB for them",
+            fix,
         )
+    )
 
 
 def check_nodes(
@@ -152,9 +165,10 @@ def check_nodes(
     words = ", ".join(each.words for each in demands if each.replicas)
     limit = "max_nodes" if isinstance(config, EksTier) else "nodes"
     fix = f"raise {limit} to {needed} or lower the replicas"
-    block = config.capacity if isinstance(config, EksTier) else None
-    if isinstance(block, CapacityBlock) and needed > block.instance_count:
-        fix = f"lower the replicas or name a block of {needed} instances"
+    bought = config.capacity if isinstance(config, EksTier) else None
+    if isinstance(bought, CapacityBlock | ReservedCapacity) and needed > bought.instance_count:
+        owner = "block" if isinstance(bought, CapacityBlock) else "reservation"
+        fix = f"lower the replicas or name a {owner} of {needed} instances"
     problems.append(
         problem(
             f"berth:tiers.{tier.name}.{limit}",
@@ -162,31 +176,4 @@ def check_nodes(
             f"but {limit} is {tier.max_nodes}",
             fix,
         )
-    )
-
-
-def pool_plan(
-    tier: Tier, config: TierConfig, demands: Sequence[Demand], filled: Sequence[FilledNodes]
-) -> PoolPlan:
-    """The nodes of one tier as components declare and costs price them."""
-    eks = config if isinstance(config, EksTier) else None
-    instance = tier.instance
-    return PoolPlan(
-        tier=tier.name,
-        source=config.source,
-        gpu=tier.gpu_key,
-        gpu_vendor=tier.gpu.vendor,
-        gpu_resource=tier.gpu.resource,
-        gpus_per_node=tier.gpus_per_node,
-        instance_type=tier.instance_type,
-        accelerator=tier.gpu.accelerator_label if instance else None,
-        capacity=eks.capacity if eks else None,
-        ami_type=instance.ami_types[0] if instance else None,
-        root_disk_gib=eks.root_disk_gib if eks else None,
-        local_nvme=bool(instance and instance.local_nvme_gb),
-        min_nodes=tier.min_nodes,
-        planned_nodes=node_count(filled),
-        max_nodes=tier.max_nodes,
-        gpus_requested=sum(each.gpus_per_replica * each.replicas for each in demands),
-        cpu_arch=instance.cpu_arch if instance else "x86_64",
     )

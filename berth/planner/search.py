@@ -10,6 +10,7 @@ from berth.catalog.model_shape import Model
 from berth.planner.engine_options import EngineOptions
 from berth.planner.errors import problem
 from berth.planner.memory import MemoryVerdict, plan_memory
+from berth.planner.memory_checks import option_reasons
 
 PARALLEL_SIZES = (1, 2, 4, 8)
 GPUS_PER_NODE = 8
@@ -38,11 +39,13 @@ class Candidate:
     verdict: MemoryVerdict
     nameplate_gib: float
     """Of all GPUs of one replica together."""
+    instance_fixed: bool = False
+    """The instance type was asked for."""
 
     @property
     def gpus(self) -> int:
         """GPUs of one replica."""
-        return self.options.ranks
+        return replica_gpus(self.options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,43 +75,6 @@ def search(model: Model, request: Request, catalog: Catalog) -> Search:
     )
 
 
-def ways_to_fit(model: Model, candidate: Candidate, catalog: Catalog, most: int = 3) -> list[str]:
-    """Up to `most` nearest changes that make `candidate` fit, each planned; the smallest first."""
-    gpu = catalog.gpus[candidate.gpu]
-    options, verdict = candidate.options, candidate.verdict
-    tries: list[tuple[str, Gpu, EngineOptions]] = []
-    if verdict.longest_model_len_tokens:
-        length = verdict.longest_model_len_tokens
-        tries.append((f"max_model_len {length}", gpu, replace(options, max_model_len=length)))
-    if options.kv_cache_dtype == "auto":
-        tries.append(("kv_cache_dtype fp8", gpu, replace(options, kv_cache_dtype="fp8")))
-    fewer = min(verdict.max_num_seqs, max(1, verdict.num_blocks), 64)
-    if fewer < verdict.max_num_seqs:
-        tries.append((f"max_num_seqs {fewer}", gpu, replace(options, max_num_seqs=fewer)))
-    if model.quantization == "none":
-        tries += [
-            (f"quantization {name}", gpu, replace(options, quantization=name))
-            for name in ("fp8", "awq")
-        ]
-    tries += [
-        (f"tensor_parallel_size {size}", gpu, replace(options, tensor_parallel_size=size))
-        for size in PARALLEL_SIZES
-        if size > options.tensor_parallel_size
-    ]
-    tries += [
-        (f"gpu {key}", other, options)
-        for key, other in sorted(catalog.gpus.items(), key=lambda item: item[1].nameplate_gib)
-        if other.tier and other.nameplate_gib > gpu.nameplate_gib
-    ]
-    ways: list[str] = []
-    for text, on, changed in tries:
-        if len(ways) == most:
-            break
-        if plan_memory(model, on, _for_vendor(changed, on, catalog, options)).fits:
-            ways.append(text)
-    return ways
-
-
 def _gpu_keys(request: Request, catalog: Catalog) -> list[str]:
     if request.gpu is not None:
         return [request.gpu]
@@ -123,30 +89,42 @@ def _best_split(model: Model, request: Request, key: str, catalog: Catalog) -> C
     gpu = catalog.gpus[key]
     fixed = request.tensor_parallel_size
     most = _most_gpus(request, key, catalog.instances)
-    stages = max(1, request.options.pipeline_parallel_size)
+    stages = max(1, request.options.pipeline_parallel_size * request.options.data_parallel_size)
     sizes = [n for n in PARALLEL_SIZES if n * stages <= most] if fixed is None else [fixed]
     for size in sizes or [1]:
         options = replace(request.options, tensor_parallel_size=size)
-        options = _with_version(options, gpu, catalog)
+        options = _for_gpu(options, gpu, catalog)
         verdict = plan_memory(model, gpu, options)
-        if options.ranks > most:
-            verdict = _too_many(verdict, options.ranks, most, request.instance_type or key)
-        if verdict.fits:
+        gpus = replica_gpus(options)
+        if gpus > most:
+            verdict = _too_many(verdict, gpus, most, request.instance_type or key)
+        if verdict.fits or not _may_help(model, gpu, options, verdict):
             break
     return Candidate(
         gpu=key,
-        instance_type=_instance_type(request, key, options.ranks, catalog.instances),
+        instance_type=_instance_type(request, key, replica_gpus(options), catalog.instances),
         options=options,
         verdict=verdict,
-        nameplate_gib=gpu.nameplate_gib * options.ranks,
+        nameplate_gib=gpu.nameplate_gib * replica_gpus(options),
+        instance_fixed=request.instance_type is not None,
     )
 
 
 def _most_gpus(request: Request, key: str, instances: Mapping[str, Instance]) -> int:
     if request.instance_type is not None:
         return instances[request.instance_type].gpu_count
-    counts = [i.gpu_count for i in instances.values() if i.gpu == key]
+    return gpus_in_one_node(key, instances)
+
+
+def gpus_in_one_node(key: str, instances: Mapping[str, Instance]) -> int:
+    """The most GPUs called `key` that one node holds."""
+    counts = [instance.gpu_count for instance in instances.values() if instance.gpu == key]
     return max(counts, default=GPUS_PER_NODE)
+
+
+def replica_gpus(options: EngineOptions) -> int:
+    """GPUs of one replica, the ranks of data parallel together."""
+    return max(1, options.ranks) * max(1, options.data_parallel_size)
 
 
 def _instance_type(
@@ -172,17 +150,22 @@ def _too_many(verdict: MemoryVerdict, gpus: int, most: int, where: str) -> Memor
     return replace(verdict, fits=False, verdict="fails_at_start", reasons=(line, *verdict.reasons))
 
 
-def _with_version(options: EngineOptions, gpu: Gpu, catalog: Catalog) -> EngineOptions:
-    """`options` with the catalog's version for the GPU's vendor, where none was asked for."""
+def _may_help(model: Model, gpu: Gpu, options: EngineOptions, verdict: MemoryVerdict) -> bool:
+    """Whether more GPUs per replica could help, or an option is wrong whatever the split."""
+    refused = option_reasons(model, gpu, options)
+    if any(not reason.startswith("tensor_parallel_size:") for reason in refused):
+        return False
+    return any(not reason.startswith("gpu_memory_utilization:") for reason in verdict.reasons)
+
+
+def _for_gpu(options: EngineOptions, gpu: Gpu, catalog: Catalog) -> EngineOptions:
+    """`options` with what is left out and depends on the GPU.
+
+    The catalog's version for its vendor; 16 bits of the kind that it computes, which vLLM would
+    choose too, or ask for, by its version.
+    """
+    if options.dtype == "auto" and "bf16" not in gpu.computes:
+        options = replace(options, dtype="fp16")
     if options.vllm_version:
         return options
     return replace(options, vllm_version=catalog.software.vllm[gpu.vendor].version)
-
-
-def _for_vendor(
-    changed: EngineOptions, gpu: Gpu, catalog: Catalog, given: EngineOptions
-) -> EngineOptions:
-    versions = {engine.version for engine in catalog.software.vllm.values()}
-    if given.vllm_version in versions:
-        return replace(changed, vllm_version=catalog.software.vllm[gpu.vendor].version)
-    return changed

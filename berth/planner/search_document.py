@@ -78,6 +78,8 @@ def server_arguments(candidate: Candidate, model_name: str) -> tuple[str, ...]:
         more += ["--data-parallel-size", str(options.data_parallel_size)]
     if options.expert_parallel:
         more.append("--enable-expert-parallel")
+    if options.decode_context_parallel_size != 1:
+        more += ["--decode-context-parallel-size", str(options.decode_context_parallel_size)]
     if options.pipeline_parallel_size != 1:
         more += ["--pipeline-parallel-size", str(options.pipeline_parallel_size)]
     if options.dtype != "auto":
@@ -88,6 +90,12 @@ def server_arguments(candidate: Candidate, model_name: str) -> tuple[str, ...]:
         more += ["--block-size", str(options.block_size)]
     if options.enforce_eager:
         more.append("--enforce-eager")
+    if options.cpu_offload_gib:
+        more += ["--cpu-offload-gb", f"{options.cpu_offload_gib:g}"]
+    if not options.prefix_caching:
+        more.append("--no-enable-prefix-caching")
+    if options.language_model_only:
+        more.append("--language-model-only")
     return (*args, *more)
 
 

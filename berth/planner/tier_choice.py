@@ -8,11 +8,12 @@ from decimal import Decimal
 from berth.catalog.load import Catalog
 from berth.catalog.model_shape import Model
 from berth.catalog.price import PurchaseOption, UnknownPriceError
-from berth.config.stack import CapacityBlock, EksTier, ModelConfig, StackConfig
+from berth.config.capacity import CapacityBlock, SpotCapacity
+from berth.config.stack import EksTier, ModelConfig, StackConfig
 from berth.planner.cheapest import Comparison, Fixed, Option, compare_options, split_words
 from berth.planner.errors import problem
 from berth.planner.node_choice import NodeOffer
-from berth.planner.placement import Placement, engine_options, place
+from berth.planner.placement import Placement, engine_options
 from berth.planner.plan import SpeedPlan
 from berth.planner.sizing import Goals
 from berth.planner.speed.serving import Traffic
@@ -33,60 +34,57 @@ class TierChoice:
     """None where the stack states no load."""
 
 
-def tiers_of(config: ModelConfig, tiers: Mapping[str, Tier]) -> list[Tier]:
-    """The tiers that a server may go to, in the order in which they are tried."""
-    names = list(tiers) if config.tier == (AUTO,) and AUTO not in tiers else config.tier
-    return [tiers[name] for name in names if name in tiers]
+def choose_tiers(
+    stack: StackConfig, catalog: Catalog, tiers: Mapping[str, Tier], problems: list[str]
+) -> Mapping[str, TierChoice | None]:
+    """The choice for every server with a load; None where a line in `problems` says why not."""
+    choices: dict[str, TierChoice | None] = {}
+    for name, config in stack.models.items():
+        automatic = _is_automatic(config, tiers)
+        if config.load is None and automatic:
+            what = "auto needs a load to choose by, and there is none"
+            problems.append(problem(f"berth:models.{name}.tier", what, "add load or name a tier"))
+            choices[name] = None
+        candidates = list(tiers.values()) if automatic else _first(config, tiers)
+        if config.load is None or not candidates or config.model not in catalog.models:
+            continue
+        traffic = Traffic(
+            input_tokens=config.load.input_tokens,
+            output_tokens=config.load.output_tokens,
+            concurrency=config.load.concurrency,
+            requests_per_s=config.load.requests_per_s,
+            cached_share=config.load.prefix_cache_share,
+        )
+        model = catalog.models[config.model]
+        found = _compare(config, model, stack, catalog, candidates, traffic)
+        choices[name] = None
+        if found.chosen is None:
+            problems.append(_why_not(name, config, found))
+        else:
+            choices[name] = _chosen(config, model, found.chosen, tiers)
+    return choices
 
 
-def choose_tier(
-    name: str,
-    model: Model,
-    stack: StackConfig,
-    catalog: Catalog,
-    tiers: Mapping[str, Tier],
-    problems: list[str],
-) -> TierChoice | None:
-    """The tier of the server called `name`; None with lines in `problems`."""
-    config = stack.models[name]
-    candidates = tiers_of(config, tiers)
-    if config.load is None:
-        return _first_that_fits(name, config, model, catalog, candidates, problems)
-    traffic = Traffic(
-        input_tokens=config.load.input_tokens,
-        output_tokens=config.load.output_tokens,
-        concurrency=config.load.concurrency,
-        requests_per_s=config.load.requests_per_s,
-        cached_share=config.load.prefix_cache_share,
-    )
-    together = [candidates] if config.tier == (AUTO,) else [[tier] for tier in candidates]
-    refused: list[str] = []
-    for group in together:
-        found = _compare(config, model, stack, catalog, group, traffic)
-        if found.chosen is not None:
-            return _chosen(config, model, found.chosen, tiers)
-        refused.append(_why_not(name, config, found))
-    problems.extend(refused)
-    return None
+def with_choices(stack: StackConfig, choices: Mapping[str, TierChoice | None]) -> StackConfig:
+    """The stack with the tiers and replicas that were chosen, as if its author had given them."""
+    models = dict(stack.models)
+    for name, choice in choices.items():
+        if choice is not None:
+            tier = choice.tier.name if models[name].tiers == (AUTO,) else models[name].tier
+            models[name] = models[name].model_copy(
+                update={"tier": tier, "replicas": choice.replicas}
+            )
+    return stack.model_copy(update={"models": models})
 
 
-def _first_that_fits(
-    name: str,
-    config: ModelConfig,
-    model: Model,
-    catalog: Catalog,
-    candidates: Sequence[Tier],
-    problems: list[str],
-) -> TierChoice | None:
-    refused: list[str] = []
-    for tier in candidates:
-        version = catalog.software.vllm[tier.gpu.vendor].version
-        placement = place(name, config, model, tier, version, refused)
-        if placement is not None:
-            replicas = 1 if config.replicas is None else config.replicas
-            return TierChoice(tier=tier, placement=placement, replicas=replicas, speed=None)
-    problems.extend(refused)
-    return None
+def _is_automatic(config: ModelConfig, tiers: Mapping[str, Tier]) -> bool:
+    return config.tiers == (AUTO,) and AUTO not in tiers
+
+
+def _first(config: ModelConfig, tiers: Mapping[str, Tier]) -> list[Tier]:
+    """The tier that a server is planned for; the others of its list have the same GPUs."""
+    tier = tiers.get(config.tiers[0])
+    return [] if tier is None else [tier]
 
 
 def _compare(
@@ -171,6 +169,8 @@ def _usd_per_hour(tier: Tier, stack: StackConfig, catalog: Catalog) -> Decimal |
     if not isinstance(config, EksTier):
         own = config.usd_per_gpu_hour
         return None if own is None else own * tier.gpus_per_node
+    if isinstance(config.capacity, SpotCapacity):
+        return None  # a spot price is a reading, not a price
     option: PurchaseOption = "on_demand"
     if isinstance(config.capacity, CapacityBlock):
         block = config.capacity

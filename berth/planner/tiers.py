@@ -2,23 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
 
 from berth.catalog.gpu import Gpu, find_gpu
 from berth.catalog.instance import Instance
 from berth.catalog.load import Catalog
+from berth.config.capacity import SpotCapacity
 from berth.config.stack import (
-    CapacityBlock,
     EksTier,
     ExistingCluster,
     ExistingTier,
+    HybridTier,
     NewCluster,
     StackConfig,
 )
 from berth.planner.account import Account
+from berth.planner.blocks import check_reservation, check_reservations_are_not_shared
 from berth.planner.errors import problem
-from berth.planner.moment import moment_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,8 @@ class Tier:
     """None on nodes that the stack does not make."""
     min_nodes: int
     max_nodes: int
+    vcpus_per_node: int | None = None
+    """Of a hybrid host."""
 
     @property
     def node_words(self) -> str:
@@ -54,13 +56,14 @@ def resolve_tiers(
     for name, tier in config.tiers.items():
         if isinstance(tier, EksTier):
             resolved = _eks_tier(name, tier, config, catalog, problems)
-            if isinstance(tier.capacity, CapacityBlock):
-                _check_block(name, tier, tier.capacity, config, account, problems)
+            check_reservation(name, tier, config, account, problems)
+            if resolved is not None:
+                _check_region(name, tier, config, catalog, account, problems)
         else:
-            resolved = _existing_tier(name, tier, config, catalog, problems)
+            resolved = _owned_tier(name, tier, config, catalog, problems)
         if resolved is not None:
             tiers[name] = resolved
-    _check_blocks_are_not_shared(config, problems)
+    check_reservations_are_not_shared(config, problems)
     return tiers
 
 
@@ -95,6 +98,9 @@ def _eks_tier(
     refusal = _why_not(tier.instance_type, instance, catalog)
     if refusal is not None:
         problems.append(problem(f"{key}.instance_type", *refusal))
+    if instance is not None and instance.gpu is not None:
+        _check_image(key, tier, instance, problems)
+        _check_spot_types(key, tier, instance, catalog, problems)
     if instance is None or instance.gpu is None:
         return None
     return Tier(
@@ -119,19 +125,87 @@ def _why_not(
         return what, nearest(instance_type, gpu_types)
     if instance.gpu is None:
         return f"{instance_type} has no GPU", "name an instance type that has one"
-    if instance.ami_types[0] == "CUSTOM":
-        return (
-            f"{instance_type} needs an AMI of one's own, since no EKS AMI has its driver",
-            "name another instance type",
-        )
     return None
 
 
-def _existing_tier(
-    name: str, tier: ExistingTier, config: StackConfig, catalog: Catalog, problems: list[str]
+def _check_image(key: str, tier: EksTier, instance: Instance, problems: list[str]) -> None:
+    """Add a line if the AMI cannot run on the instance type."""
+    offered = [each for each in instance.ami_types if each != "CUSTOM"]
+    if tier.ami_id is None and not offered:
+        problems.append(
+            problem(
+                f"{key}.instance_type",
+                f"{tier.instance_type} needs an AMI of one's own, since no EKS AMI has its driver",
+                "give ami_id, or name another instance type",
+            )
+        )
+    elif tier.ami_type is not None and tier.ami_type not in offered:
+        arch = "arm64" if instance.cpu_arch == "arm64" else "x86_64"
+        fix = f"use one of {', '.join(offered)}" if offered else "give ami_id instead"
+        problems.append(
+            problem(
+                f"{key}.ami_type",
+                f"{tier.ami_type} does not run on {tier.instance_type}, whose CPU is {arch}",
+                fix,
+            )
+        )
+
+
+def _check_spot_types(
+    key: str, tier: EksTier, instance: Instance, catalog: Catalog, problems: list[str]
+) -> None:
+    """Add a line for each further spot type on which a pod of the first would not fit."""
+    if not isinstance(tier.capacity, SpotCapacity):
+        return
+    shape = (instance.gpu, instance.gpu_count, instance.cpu_arch)
+    for index, name in enumerate(tier.capacity.instance_types):
+        where = f"{key}.capacity.instance_types[{index}]"
+        other = catalog.instances.get(name)
+        refusal = _why_not(name, other, catalog)
+        if other is None or refusal is not None:
+            problems.append(problem(where, *(refusal or ("is not known", "remove it"))))
+            continue
+        if (other.gpu, other.gpu_count, other.cpu_arch) != shape:
+            words = f"{instance.gpu_count} x {instance.gpu} and {instance.cpu_arch}"
+            what = f"{name} has {other.gpu_count} x {other.gpu} and {other.cpu_arch}, not {words}"
+            problems.append(problem(where, what, "name types on which the same pod fits"))
+        elif (other.vcpu, other.memory_gib) < (instance.vcpu, instance.memory_gib):
+            what = f"{name} is smaller than {tier.instance_type}, by which pods are sized"
+            problems.append(problem(where, what, f"make {name} the instance_type"))
+
+
+def _check_region(
+    name: str,
+    tier: EksTier,
+    config: StackConfig,
+    catalog: Catalog,
+    account: Account,
+    problems: list[str],
+) -> None:
+    """Add a line if the region is known not to have the type; the account's own word wins."""
+    regions = catalog.instances[tier.instance_type].regions
+    if account.offered is not None or not regions or config.region not in catalog.regions:
+        return
+    if config.region not in regions:
+        problems.append(
+            problem(
+                f"berth:tiers.{name}.instance_type",
+                f"{tier.instance_type} is not sold in {config.region}",
+                f"use one of {', '.join(regions)}, or another instance type",
+            )
+        )
+
+
+def _owned_tier(
+    name: str,
+    tier: ExistingTier | HybridTier,
+    config: StackConfig,
+    catalog: Catalog,
+    problems: list[str],
 ) -> Tier | None:
     key = f"berth:tiers.{name}"
-    if isinstance(config.cluster, NewCluster):
+    hybrid = isinstance(tier, HybridTier)
+    if isinstance(config.cluster, NewCluster) and not hybrid:
         problems.append(
             problem(
                 f"{key}.source",
@@ -162,70 +236,5 @@ def _existing_tier(
         instance=None,
         min_nodes=tier.nodes,
         max_nodes=tier.nodes,
+        vcpus_per_node=tier.vcpus_per_node if isinstance(tier, HybridTier) else None,
     )
-
-
-def _check_block(
-    name: str,
-    tier: EksTier,
-    block: CapacityBlock,
-    config: StackConfig,
-    account: Account,
-    problems: list[str],
-) -> None:
-    key = f"berth:tiers.{name}"
-    if tier.max_nodes > block.instance_count:
-        problems.append(
-            problem(
-                f"{key}.max_nodes",
-                f"{tier.max_nodes} is above the {block.instance_count} instances of the block",
-                f"lower max_nodes to {block.instance_count} or less",
-            )
-        )
-    zones = account.availability_zones
-    if zones and block.availability_zone not in zones:
-        problems.append(
-            problem(
-                f"{key}.capacity.availability_zone",
-                f"{block.availability_zone} is not a zone of {config.region}",
-                f"the zones are {', '.join(zones)}",
-            )
-        )
-    _check_block_times(f"{key}.capacity.ends_at", block, config.as_of, problems)
-
-
-def _check_block_times(key: str, block: CapacityBlock, as_of: date, problems: list[str]) -> None:
-    ends = moment_words(block.ends_at)
-    if block.ends_at <= block.starts_at:
-        problems.append(
-            problem(
-                key,
-                f"{ends} is not after starts_at {moment_words(block.starts_at)}",
-                "give the block's own start and end",
-            )
-        )
-    elif block.ends_at < datetime.combine(as_of, time(), tzinfo=UTC):
-        problems.append(
-            problem(
-                key,
-                f"the block ended at {ends}, before berth:as_of {as_of}",
-                "name a block that has not ended",
-            )
-        )
-
-
-def _check_blocks_are_not_shared(config: StackConfig, problems: list[str]) -> None:
-    first: dict[str, str] = {}
-    for name, tier in config.tiers.items():
-        if not isinstance(tier, EksTier) or not isinstance(tier.capacity, CapacityBlock):
-            continue
-        block_id = tier.capacity.reservation_id
-        if block_id in first:
-            problems.append(
-                problem(
-                    f"berth:tiers.{name}.capacity.reservation_id",
-                    f"{block_id} is the block of tier {first[block_id]} already",
-                    "give each block one tier",
-                )
-            )
-        first.setdefault(block_id, name)

@@ -45,9 +45,15 @@ class Heads:
         head_size = values.integer(
             "head_dim", default=max(1, hidden_size // query_heads), high=8192
         )
+        if not values.has("head_dim") and hidden_size > 1 and hidden_size % query_heads:
+            problem = f"{query_heads} does not divide the hidden size {hidden_size}"
+            values.refuse("num_attention_heads", problem, "give head_dim, or a divisor")
         kv_heads = values.integer(
             "num_key_value_heads", "num_attention_groups", default=query_heads, high=4096
         )
+        if query_heads > 1 and query_heads % kv_heads:
+            problem = f"{kv_heads} does not divide the {query_heads} attention heads"
+            values.refuse("num_key_value_heads", problem, "give a divisor of them")
         return cls(query_heads, kv_heads, head_size, head_size)
 
     @property

@@ -120,7 +120,7 @@ def test_an_unknown_architecture_says_what_was_understood() -> None:
 
     assert line.startswith(
         "config.json: architectures: FancyForCausalLM is not known; understood hidden_size 64, "
-        "num_hidden_layers 2, num_attention_heads 4, num_key_value_heads 2, vocab_size 100; known"
+        "num_hidden_layers 2, num_attention_heads 4, num_key_value_heads 2, vocab_size 100; "
     )
 
 
@@ -145,7 +145,7 @@ def test_infinity_in_a_key_that_is_not_read_does_not_matter() -> None:
         pytest.param("[" * 100_000, "is nested too deep", id="deep"),
         pytest.param('{"a": ' * 100_000, "is nested too deep", id="deep-objects"),
         pytest.param("[1, 2]", "holds no object", id="list"),
-        pytest.param('{"a": ' + "9" * 10_000 + "}", "Exceeds the limit", id="long-number"),
+        pytest.param('{"a": ' + "9" * 10_000 + "}", "thousands of digits", id="long-number"),
     ],
 )
 def test_unreadable_text_is_refused(text: str, problem: str) -> None:
@@ -158,8 +158,27 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(100 * 1024 * 1024)
 
-    with pytest.raises(ModelConfigError, match=r"has 104857600 bytes; a config\.json has at most"):
+    with pytest.raises(ModelConfigError, match="has more than 4194304 bytes"):
         read_config_file(path)
+
+
+def test_a_device_that_never_ends_is_not_read() -> None:
+    with pytest.raises(ModelConfigError, match="is no regular file"):
+        read_config_file(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        pytest.param({"num_key_value_heads": 3}, "3 does not divide the 4 attention", id="kv"),
+        pytest.param({"num_key_value_heads": 8}, "8 does not divide the 4 attention", id="more-kv"),
+        pytest.param({"hidden_size": 66}, "4 does not divide the hidden size 66", id="heads"),
+    ],
+)
+def test_heads_that_do_not_divide_are_refused(changes: dict[str, Any], problem: str) -> None:
+    (line,) = problems(a_config(**changes))
+
+    assert problem in line
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -232,6 +232,48 @@ def test_what_cannot_be_read_is_refused_in_one_line(
     assert output.err.count("\n") == 1
 
 
+def test_all_that_cannot_be_read_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    code = berth_plan("no/such-xyz", "--gpu", "H10O", "--instance-type", "x9.big", "--replicas=0")
+
+    lines = capsys.readouterr().err.splitlines()
+    assert code == 2
+    assert [line.partition(";")[0] for line in lines] == [
+        "berth plan: no model is called no/such-xyz",
+        "berth plan: --replicas: 0 is out of range",
+        "berth plan: no GPU is called H10O",
+        "berth plan: no instance type is called x9.big",
+    ]
+
+
+@pytest.mark.parametrize("instance_type", ["inf2.xlarge", "trn2.48xlarge"])
+def test_instances_of_other_accelerators_are_told_apart(
+    capsys: pytest.CaptureFixture[str], instance_type: str
+) -> None:
+    code = berth_plan(LLAMA_8B, "--instance-type", instance_type)
+
+    assert code == 2
+    assert "driven by the Neuron SDK" in capsys.readouterr().err
+
+
+def test_a_gpu_without_bf16_is_given_half(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = planned(capsys, AWQ_7B, "--gpu", "T4", "--max-model-len", "4096")
+
+    args = document["chosen"]["vllm_args"]
+    assert args[args.index("--dtype") + 1] == "half"
+
+
+def test_what_is_asked_of_the_server_is_among_its_arguments(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("--data-parallel-size=8", "--enable-expert-parallel", "--no-enable-prefix-caching")
+    code, document = planned(capsys, "deepseek-ai/DeepSeek-R1", "--gpu", "H200", *words)
+
+    args = document["chosen"]["vllm_args"]
+    assert code == 0
+    assert document["chosen"]["gpus_per_replica"] == 8
+    assert {"--data-parallel-size", *words[1:]} <= set(args)
+
+
 @pytest.mark.parametrize("share", ["0", "1.5", "nan"])
 def test_an_impossible_utilization_cannot_run(
     capsys: pytest.CaptureFixture[str], share: str

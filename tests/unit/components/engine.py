@@ -9,12 +9,16 @@ from unittest import mock
 import pulumi
 from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs
 
-CLUSTER_OUTPUTS = {
+CLUSTER_OUTPUTS: dict[str, Any] = {
     "arn": "arn:aws:eks:us-east-1:111122223333:cluster/berth-1a2b3c4",
     "endpoint": "https://0123456789ABCDEF.gr7.us-east-1.eks.amazonaws.com",
     "certificateAuthority": {"data": "Q0VSVA=="},
     "name": "berth-1a2b3c4",
+    "kubernetesNetworkConfig": {"serviceIpv4Cidr": "10.100.0.0/16"},
 }
+
+
+VPC_OUTPUTS = {"vpcId": "vpc-1", "clusterSecurityGroupId": "sg-cluster"}
 
 
 class RecordingEngine(pulumi.runtime.Mocks):
@@ -28,6 +32,9 @@ class RecordingEngine(pulumi.runtime.Mocks):
         outputs = dict(args.inputs)
         if args.typ == "aws:eks/cluster:Cluster":
             outputs = CLUSTER_OUTPUTS | outputs
+            outputs["vpcConfig"] = VPC_OUTPUTS | outputs.get("vpcConfig", {})
+        if args.typ == "aws:eks/nodeGroup:NodeGroup":
+            outputs["resources"] = [{"autoscalingGroups": [{"name": f"eks-{args.name}-0a1b"}]}]
         if args.typ == "aws:ec2/launchTemplate:LaunchTemplate":
             outputs["latestVersion"] = 3
         return f"{args.name}-id", outputs

@@ -96,10 +96,12 @@ def test_addons_are_those_of_eks_at_versions_that_eks_chooses(engine: RecordingE
     addons = engine.all("aws:eks/addon:Addon").values()
 
     assert sorted(addon["addonName"] for addon in addons) == [
+        "aws-ebs-csi-driver",
         "coredns",
         "eks-node-monitoring-agent",
         "eks-pod-identity-agent",
         "kube-proxy",
+        "metrics-server",
         "vpc-cni",
     ]
     assert not any("addonVersion" in addon for addon in addons)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from berth.planner.blocks import is_open
 from berth.planner.plan import PoolPlan
-from components.capacity import capacity_arguments, has_nodes, is_open, is_p_instance
-from components.gpu_node_group import GpuNodeGroup, GpuNodeGroupArgs
+from components.capacity import capacity_arguments, has_nodes
+from components.gpu_node_group import GpuNodeGroup, GpuNodeGroupArgs, NodeHome
 from components.node_config import gpu_node_user_data
 from tests.unit.components.engine import RecordingEngine, declare
 from tests.unit.components.plans import (
@@ -21,6 +22,15 @@ from tests.unit.components.plans import (
     an_l4_pool,
 )
 
+HOME = NodeHome(
+    name="berth",
+    endpoint="https://berth.example.com",
+    certificate_authority="Q0VSVA==",
+    service_cidr="10.100.0.0/16",
+    security_group_id="sg-cluster",
+    vpc_id="vpc-1",
+    node_role_arn="arn:aws:iam::111122223333:role/node",
+)
 SUBNETS = {"us-east-1a": "subnet-a", "us-east-1b": "subnet-b"}
 
 
@@ -29,8 +39,7 @@ def node_group(pool: PoolPlan, as_of: date = AS_OF) -> RecordingEngine:
         plan=pool,
         as_of=as_of,
         stack="h100-prod",
-        cluster_name="berth",
-        node_role_arn="arn:aws:iam::111122223333:role/node",
+        cluster=HOME,
         subnet_ids=SUBNETS,
         tags={"berth:stack": "h100-prod"},
     )
@@ -114,24 +123,12 @@ def test_on_demand_nodes_are_named_by_the_node_group_in_all_zones() -> None:
     ("pool", "strategy"),
     [
         pytest.param(a_pool(), "MINIMAL", id="block"),
-        pytest.param(a_pool(capacity=ON_DEMAND), "MINIMAL", id="p-type-on-demand"),
-        pytest.param(an_l4_pool(), "DEFAULT", id="g-type-on-demand"),
+        pytest.param(a_pool(capacity=ON_DEMAND, scarce=True), "MINIMAL", id="scarce-on-demand"),
+        pytest.param(an_l4_pool(), "DEFAULT", id="common-on-demand"),
     ],
 )
 def test_scarce_nodes_end_before_new_ones_start(pool: PoolPlan, strategy: str) -> None:
     assert group_of(pool)["updateConfig"] == {"maxUnavailable": 1, "updateStrategy": strategy}
-
-
-@pytest.mark.parametrize(
-    ("instance_type", "expected"),
-    [
-        pytest.param("p5.48xlarge", True, id="p5"),
-        pytest.param("p6-b200.48xlarge", True, id="p6"),
-        pytest.param("g6e.xlarge", False, id="g6e"),
-    ],
-)
-def test_p_instances_are_those_of_the_quota(instance_type: str, expected: bool) -> None:
-    assert is_p_instance(instance_type) is expected
 
 
 def test_labels_and_taint_are_static() -> None:
@@ -196,8 +193,8 @@ def test_instances_and_volumes_carry_the_tags_of_stack_and_tier() -> None:
     }
 
 
-def node_config(local_nvme: bool) -> dict[str, Any]:
-    document = base64.b64decode(gpu_node_user_data(local_nvme)).decode()
+def node_config(**changes: Any) -> dict[str, Any]:
+    document = base64.b64decode(gpu_node_user_data(a_pool(**changes))).decode()
     assert "Content-Type: application/node.eks.aws" in document
     config: dict[str, Any] = json.loads(document[document.index("{") : document.rindex("}") + 1])
     return config
@@ -209,7 +206,12 @@ def test_kubelet_gives_whole_cores_and_admits_pods_over_both_numa_nodes() -> Non
         "kind": "NodeConfig",
         "spec": {
             "kubelet": {
-                "config": {"cpuManagerPolicy": "static", "topologyManagerPolicy": "best-effort"}
+                "config": {
+                    "cpuManagerPolicy": "static",
+                    "topologyManagerPolicy": "best-effort",
+                    "serializeImagePulls": False,
+                    "maxParallelImagePulls": 3,
+                }
             }
         },
     }

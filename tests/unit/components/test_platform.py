@@ -217,5 +217,5 @@ def test_no_gpu_software_where_no_pool_needs_it() -> None:
 
 def test_a_new_cluster_without_a_region_is_no_plan() -> None:
     assert isinstance(a_plan().cluster, NewCluster)
-    with pytest.raises(ValueError, match="has region, network and system pool"):
+    with pytest.raises(ValueError, match="has region and system pool"):
         platform(a_plan(region=None))

@@ -15,6 +15,8 @@ from tests.unit.components.engine import RecordingEngine, declare
 
 PROGRAM = Path(__file__).parents[3] / "__main__.py"
 SECRET = "kubernetes:core/v1:Secret"
+OFFERINGS = "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings"
+QUOTA = "aws:servicequotas/getServiceQuota:getServiceQuota"
 ZONES = "aws:index/getAvailabilityZones:getAvailabilityZones"
 
 SHOWN_ALREADY = 32
@@ -39,11 +41,16 @@ CONFIG: dict[str, Any] = {
 
 
 class AccountEngine(RecordingEngine):
-    """Knows the zones of an account, and nothing else."""
+    """Knows the zones of an account, what they offer and its quotas, and nothing else."""
 
     def call(self, args: MockCallArgs) -> Any:
-        assert args.token == ZONES
-        return {"names": ["us-east-1c", "us-east-1d", "us-east-1f"]}
+        zones = ["us-east-1c", "us-east-1d", "us-east-1f"]
+        answers: dict[str, dict[str, Any]] = {
+            ZONES: {"names": zones},
+            OFFERINGS: {"instanceTypes": ["g6.xlarge"] * 3, "locations": zones},
+            QUOTA: {"value": 64.0},
+        }
+        return answers[args.token]
 
 
 class Run:

@@ -58,14 +58,15 @@ CASES = [
         "{type: ON_DEMAND}",
         "{type: ON_DEMAND, reservation_id: cr-0123456789abcdef0}",
         "a.yaml:11: berth:tiers.l4.capacity.reservation_id: unknown key, value "
-        "cr-0123456789abcdef0; set type: CAPACITY_BLOCK, or remove it",
+        "cr-0123456789abcdef0; set type: ODCR or CAPACITY_BLOCK, or remove it",
         id="key-of-another-capacity-type",
     ),
     pytest.param(
         "on-demand",
         "      max_nodes: 2",
         "      max_nodes: 2\n      nodes: 2",
-        "a.yaml:13: berth:tiers.l4.nodes: unknown key, value 2; set source: existing, or remove it",
+        "a.yaml:13: berth:tiers.l4.nodes: unknown key, value 2; set source: existing or "
+        "hybrid, or remove it",
         id="key-of-another-source",
     ),
     pytest.param(
@@ -88,7 +89,7 @@ CASES = [
         "      max_nodes: 2",
         f"      max_nodes: 2\n      note: {'x' * 60}",
         f"a.yaml:13: berth:tiers.l4.note: unknown key, value {'x' * 37}...; remove it, or use one "
-        "of source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib",
+        "of source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id",
         id="long-value-is-shortened",
     ),
     pytest.param(
@@ -109,7 +110,8 @@ CASES = [
         "on-demand",
         "{type: ON_DEMAND}",
         "{}",
-        "a.yaml:11: berth:tiers.l4.capacity.type: missing; add type: <ON_DEMAND or CAPACITY_BLOCK>",
+        "a.yaml:11: berth:tiers.l4.capacity.type: missing; add type: <ON_DEMAND or SPOT or "
+        "ODCR or CAPACITY_BLOCK>",
         id="missing-choice",
     ),
     pytest.param(
@@ -159,16 +161,17 @@ CASES = [
     pytest.param(
         "on-demand",
         "{type: ON_DEMAND}",
-        "{type: SPOT}",
-        "a.yaml:11: berth:tiers.l4.capacity.type: SPOT is not ON_DEMAND or CAPACITY_BLOCK; "
-        "write ON_DEMAND or CAPACITY_BLOCK",
+        "{type: SPOTTY}",
+        "a.yaml:11: berth:tiers.l4.capacity.type: SPOTTY is not ON_DEMAND or SPOT or ODCR or "
+        "CAPACITY_BLOCK; did you mean SPOT",
         id="unknown-capacity-type",
     ),
     pytest.param(
         "existing",
         "source: existing",
         "source: exist",
-        "a.yaml:5: berth:tiers.amd.source: exist is not eks or existing; did you mean existing",
+        "a.yaml:5: berth:tiers.amd.source: exist is not eks or existing or hybrid; "
+        "did you mean existing",
         id="unknown-source",
     ),
     pytest.param(
@@ -477,7 +480,7 @@ CASES = [
         "max_nodes: 2",
         "max_nodes: 2\n      token: {secure: AAABAHidden}",
         "a.yaml:13: berth:tiers.l4.token: unknown key, value a secret; remove it, or use one of "
-        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib",
+        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id",
         id="secret-under-an-unknown-key",
     ),
     pytest.param(
@@ -485,7 +488,7 @@ CASES = [
         "max_nodes: 2",
         "max_nodes: 2\n      hf_token: hf_AAABAHidden",
         "a.yaml:13: berth:tiers.l4.hf_token: unknown key, value a secret; remove it, or use one of "
-        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib",
+        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id",
         id="key-that-names-a-secret",
     ),
     pytest.param(
@@ -576,8 +579,8 @@ def test_every_problem_is_told_at_once_in_the_order_of_the_file(refusal: Refusal
 
     assert lines == [
         "a.yaml:1: berth:environment: missing; add berth:environment: <dev or prod>",
-        "a.yaml:1: berth:cluster: missing; add berth:cluster: <a new cluster, or kubeconfig and "
-        "context of one that exists>",
+        "a.yaml:1: berth:cluster: missing; add berth:cluster: <a new cluster, eks_cluster, or "
+        "kubeconfig and context of one that exists>",
         "a.yaml:3: berth:models.chat.model: missing; add model: <a catalog key>",
         "a.yaml:3: berth:models.chat.tier: h10 is not in berth:tiers, which has h100, l4; "
         "did you mean h100",

@@ -55,7 +55,7 @@ def test_shipped_stacks_follow_it(path: Path) -> None:
         pytest.param("  berth:environment: dev\n", "", id="missing"),
         pytest.param("    l4:\n", "    L4:\n", id="name"),
         pytest.param("endpoint: private", "endpoint: public", id="endpoint"),
-        pytest.param("type: ON_DEMAND", "type: SPOT", id="capacity"),
+        pytest.param("type: ON_DEMAND", "type: SPOTTY", id="capacity"),
         pytest.param('"1.35"', "1.35", id="version-as-a-number"),
         pytest.param("config:\n", "confg:\n", id="config-misspelt"),
         pytest.param("config:\n", "config:\n  berth:hf_token: hf_A\n", id="token-in-plain-text"),

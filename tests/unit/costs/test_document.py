@@ -23,10 +23,10 @@ def test_what_later_issues_bring_is_absent() -> None:
 
 
 def test_totals_are_decimal_strings() -> None:
-    """0.8048 + 0.10 + 0.1008 + 0.045 + 0.005 + 0.04 + (16 + 1.6 + 1) / 730 = 1.1211."""
+    """0.8048 + 0.10 + 0.1008 + 0.045 + 0.005 + 0.08 + (16 + 1.6 + 1) / 730 = 1.1611."""
     total = the_document()["total"]
 
-    assert total["plan"] == {"usd_per_hour": "1.1211", "usd_per_month": "818.39"}
+    assert total["plan"] == {"usd_per_hour": "1.1611", "usd_per_month": "847.59"}
     assert set(total) == {"floor", "plan", "ceiling"}
 
 

@@ -108,7 +108,7 @@ def test_the_nodes_of_a_block_still_pay_for_their_disks() -> None:
 
 
 def test_what_stands_around_a_small_cluster() -> None:
-    """Dev, two zones: one NAT gateway, two endpoints in each zone, one system node of 20 GB."""
+    """Dev, two zones: one NAT gateway, four endpoints in each zone, one system node of 20 GB."""
     found = estimated()
 
     assert {
@@ -122,30 +122,30 @@ def test_what_stands_around_a_small_cluster() -> None:
         ("Root disks", "system"): Decimal("1.60"),  # 0.08 x 20
         ("NAT gateways", "network"): Decimal("32.85"),  # 0.045 x 730
         ("Public IPv4 addresses", "network"): Decimal("3.65"),  # 0.005 x 730
-        ("Interface endpoints", "network"): Decimal("29.20"),  # 0.01 x 4 x 730
+        ("Interface endpoints", "network"): Decimal("58.40"),  # 0.01 x 8 x 730
     }
 
 
 def test_totals_are_the_sum_of_the_lines() -> None:
-    """587.504 + 16 + 73 + 1 + 73.584 + 1.6 + 32.85 + 3.65 + 29.2 = 818.388."""
+    """587.504 + 16 + 73 + 1 + 73.584 + 1.6 + 32.85 + 3.65 + 58.4 = 847.588."""
     found = estimated(tiers={"l4": an_l4_tier(min_nodes=0, max_nodes=3)})
 
-    assert found.plan.usd_per_month == Decimal("818.39")
-    # without the node: 818.388 - 587.504 - 16
-    assert found.floor.usd_per_month == Decimal("214.88")
-    # two nodes more: 818.388 + 2 x 603.504
-    assert found.ceiling.usd_per_month == Decimal("2025.40")
+    assert found.plan.usd_per_month == Decimal("847.59")
+    # without the node: 847.588 - 587.504 - 16
+    assert found.floor.usd_per_month == Decimal("244.08")
+    # two nodes more: 847.588 + 2 x 603.504
+    assert found.ceiling.usd_per_month == Decimal("2054.60")
     assert not found.at_least
 
 
 def test_prod_pays_for_a_gateway_in_each_zone() -> None:
-    """3 x 32.85 and 3 addresses of 3.65; 2 endpoints x 3 zones x 7.30 = 43.80; 2 x 73.584."""
+    """3 x 32.85 and 3 addresses of 3.65; 4 endpoints x 3 zones x 7.30 = 87.60; 2 x 73.584."""
     found = estimated(environment="prod")
 
     month = {line.name: per_month(line.plan_usd_per_hour) for line in found.lines}
     assert month["NAT gateways"] == Decimal("98.55")
     assert month["Public IPv4 addresses"] == Decimal("10.95")
-    assert month["Interface endpoints"] == Decimal("43.80")
+    assert month["Interface endpoints"] == Decimal("87.60")
     assert month["System nodes"] == Decimal("147.17")
 
 

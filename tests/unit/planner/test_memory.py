@@ -188,6 +188,15 @@ def test_a_load_above_the_cache_preempts_but_fits() -> None:
             {"kv_cache_dtype": "fp8"}, "kv_cache_dtype: this GPU holds no fp8", id="cache"
         ),
         pytest.param({"dtype": "bf16"}, "dtype: this GPU does not compute bf16", id="dtype"),
+        pytest.param({"block_size": 7}, "block_size: 7 tokens are no multiple of 16", id="block"),
+        pytest.param(
+            {"max_num_seqs": 10**30}, "max_num_seqs: 1000000000000000000000000000000 is", id="huge"
+        ),
+        pytest.param(
+            {"tensor_parallel_size": 4, "decode_context_parallel_size": 3},
+            "decode_context_parallel_size: 3 does not divide the 4",
+            id="context-parallel",
+        ),
         pytest.param(
             {"quantization": "nvfp4"}, "quantization: nvfp4 weights can be neither", id="nvfp4"
         ),
@@ -198,6 +207,25 @@ def test_impossible_options_are_reasons(options: dict[str, Any], start: str) -> 
 
     assert not verdict.fits
     assert any(reason.startswith(start) for reason in verdict.reasons)
+
+
+def test_a_checkpoint_is_not_given_another_format() -> None:
+    verdict = planned(LLAMA_70B_FP8, "H200", quantization="awq")
+
+    assert not verdict.fits
+    assert verdict.reasons[0].startswith(f"quantization: the weights of {LLAMA_70B_FP8} are fp8")
+
+
+@pytest.mark.parametrize(
+    ("cache_gib", "verdict"),
+    [pytest.param(61, "fits", id="last"), pytest.param(63, "fails_at_start", id="first-above")],
+)
+def test_a_cache_set_by_hand_must_fit_beside_the_rest(cache_gib: int, verdict: str) -> None:
+    """H100: 78.57 GiB free; 15.0 of weights, 0.73 of activation (6 B x 1024 x 128,256), 0.63 kept
+    (0.13 and 4.125 B x 1024 x 128,256) and 0.35 of graphs leave 61.9."""
+    planned_cache = planned(LLAMA_8B, "H100", kv_cache_memory_bytes=cache_gib * GIB)
+
+    assert planned_cache.verdict == verdict
 
 
 def test_all_impossible_options_are_named_together() -> None:

@@ -58,7 +58,7 @@ def test_images_come_through_endpoints() -> None:
     network = planned().network
 
     assert network is not None
-    assert network.interface_endpoints == ("ecr.api", "ecr.dkr")
+    assert network.interface_endpoints == ("ec2", "ecr.api", "ecr.dkr", "sts")
     assert network.cidr == "10.0.0.0/16"
 
 

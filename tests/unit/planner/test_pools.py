@@ -116,8 +116,8 @@ def test_free_gpus_on_two_nodes_do_not_add_up() -> None:
             38,
             [
                 "berth:tiers.l4.instance_type: the servers of one g6.12xlarge download 152 GiB of "
-                "weights, two revisions each, and its disks have 150 GiB for them; name an "
-                "instance type with larger local disks"
+                "weights, two revisions each, and its disks have 150 GiB for them; raise "
+                "root_disk_gib to 202, or leave it out"
             ],
             id="4 x 38 = 152",
         ),

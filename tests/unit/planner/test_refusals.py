@@ -63,7 +63,7 @@ def with_h100(**changes: Any) -> dict[str, Any]:
         pytest.param(
             {"tiers": {"l4": an_l4_tier(instance_type="g7.2xlarge")}},
             "berth:tiers.l4.instance_type: g7.2xlarge needs an AMI of one's own, since no EKS AMI "
-            "has its driver; name another instance type",
+            "has its driver; give ami_id, or name another instance type",
             id="no stock AMI",
         ),
         pytest.param(

@@ -23,11 +23,13 @@ def test_auto_leaves_a_tier_that_misses_the_goals() -> None:
     assert server.tier == "h100"
 
 
-def test_of_a_list_the_first_that_serves_is_taken() -> None:
-    first = planned_chat(tier=["h100", "l4"], load=LOAD)
-    second = planned_chat(tier=["l4", "h100"], load=LOAD, goals={"itl_ms": 20})
+def test_auto_without_a_load_is_refused() -> None:
+    lines = refusal(tiers=TIERS, models={"chat": an_8b(tier="auto")})
 
-    assert (first.tier, second.tier) == ("h100", "h100")
+    assert lines == (
+        "berth:models.chat.tier: auto needs a load to choose by, and there is none; add load or "
+        "name a tier",
+    )
 
 
 def test_replicas_follow_the_load() -> None:
