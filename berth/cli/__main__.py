@@ -15,7 +15,7 @@ from berth.planner.errors import PlanError
 
 COMMANDS: Final = {
     "calibrate": "two benchmarks of a live server to a calibration file",
-    "check": "the policy rules on manifests, Helm output, Pulumi state or a resource list",
+    "check": "the policy rules on manifests, Pulumi states or lists",
     "plan": "where one model fits, with which flags, and why not elsewhere",
     "preview": "resources, plan, policies and cost of a stack in one report",
     "schema": "write the JSON schema of a stack file",

@@ -19,7 +19,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Declare the subcommand and its options."""
     parser = subparsers.add_parser(
         "check",
-        help="the policy rules on manifests, Helm output, Pulumi state or a resource list",
+        help="the policy rules on manifests, Pulumi states or lists",
         description="Judges resources with the rules of the policy pack, without an engine.",
     )
     parser.add_argument(

@@ -23,7 +23,8 @@ class Demand:
 
     def __str__(self) -> str:
         """As kubectl writes it."""
-        values = ",".join(str(value.value) for value in self.values)
+        shown = (value.value for value in self.values)
+        values = ",".join(v if isinstance(v, str) else "..." for v in shown)
         plain = {"In": f"={values}", "NotIn": f"!={values}"}
         return f"{self.key.value}{plain.get(self.operator, f' {self.operator} {values}')}"
 

@@ -293,9 +293,7 @@ def test_wrong_usage_ends_with_2(
     assert text in err
 
 
-def test_other_files_are_refused_or_left_out(
-    bad: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_files_are_refused_or_left_out(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = bad.parent / "values.yaml"
     other.write_text("replicas: 2\n", "utf-8")
 
