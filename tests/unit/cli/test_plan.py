@@ -46,7 +46,7 @@ def test_the_json_keeps_its_shape(capsys: pytest.CaptureFixture[str]) -> None:
             "replicas",
             "nodes",
         ),
-        *("fits", "reasons", "memory", "vllm_args"),
+        *("fits", "reasons", "memory", "vllm_args", "speed", "startup"),
     ]
     assert list(document["chosen"]["memory"]) == [
         *("visible_gib", "requested_gib", "weights_gib", "non_torch_gib", "activation_peak_gib"),
