@@ -9,6 +9,7 @@ from berth.catalog.load import Catalog
 from berth.catalog.model_shape import Model
 from berth.planner.engine_options import EngineOptions
 from berth.planner.errors import problem
+from berth.planner.host_fit import HostFit, host_fit
 from berth.planner.memory import MemoryVerdict, plan_memory
 from berth.planner.memory_checks import option_reasons
 
@@ -39,6 +40,7 @@ class Candidate:
     verdict: MemoryVerdict
     nameplate_gib: float
     """Of all GPUs of one replica together."""
+    host: HostFit
     instance_fixed: bool = False
     """The instance type was asked for."""
 
@@ -98,11 +100,22 @@ def _best_split(model: Model, request: Request, key: str, catalog: Catalog) -> C
         gpus = replica_gpus(options)
         if gpus > most:
             verdict = _too_many(verdict, gpus, most, request.instance_type or key)
+        instance_type = _instance_type(request, key, gpus, catalog.instances)
+        instance = catalog.instances[instance_type] if instance_type else None
+        host = host_fit(verdict.weights_bytes, gpus, instance, options.cpu_offload_gib)
+        if lines := host.reasons(instance_type or key):
+            verdict = replace(
+                verdict,
+                fits=False,
+                verdict="fails_at_start",
+                reasons=(*verdict.reasons, *lines),
+            )
         if verdict.fits or not _may_help(model, gpu, options, verdict):
             break
     return Candidate(
         gpu=key,
-        instance_type=_instance_type(request, key, replica_gpus(options), catalog.instances),
+        instance_type=instance_type,
+        host=host,
         options=options,
         verdict=verdict,
         nameplate_gib=gpu.nameplate_gib * replica_gpus(options),

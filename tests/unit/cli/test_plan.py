@@ -290,6 +290,8 @@ def test_the_page_shows_the_bar_and_the_ways_out(capsys: pytest.CaptureFixture[s
     page = capsys.readouterr().out
     assert code == 1
     assert "22.03 GiB per GPU: weights 15.00 [#]" in page
+    assert "does not fit: starts with too little KV cache" in page
+    assert "/dev/shm 1 GiB" in page
     assert "Nearest ways to make it fit, each planned" in page
     assert "max_model_len" in page
 
