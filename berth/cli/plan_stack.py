@@ -1,19 +1,16 @@
 """`berth plan --stack`: every model server of a stack file, without the engine."""
 
 import json
-from datetime import date
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from berth.catalog.load import load_catalog
 from berth.cli.plan_page import memory_lines
-from berth.config.read import read_stack_file, stack_file
+from berth.cli.stack_plan import plan_of
+from berth.config.read import stack_file
 from berth.engine.project import find_project
-from berth.planner.account import Account
 from berth.planner.document import plan_document
-from berth.planner.make_plan import make_plan
 from berth.planner.plan import Plan
 
 
@@ -27,9 +24,7 @@ def plan_stack(stack: str, *, as_json: bool) -> int:
     """
     named = Path(stack)
     path = named if named.is_file() else stack_file(stack, find_project(Path.cwd()) / "stacks")
-    config = read_stack_file(path, date.today())
-    catalog = load_catalog()
-    plan = make_plan(config, catalog, Account.assumed(config.region, catalog))
+    plan = plan_of(path)
     if as_json:
         print(json.dumps({"stack": stack} | plan_document(plan), indent=2))
     else:

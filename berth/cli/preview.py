@@ -7,7 +7,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,16 @@ from berth.catalog.load import load_catalog
 from berth.cli.preview_page import print_page
 from berth.cli.preview_report import Report, report_document
 from berth.cli.progress import PreviewProgress
-from berth.config.read import read_stack_file, stack_file
+from berth.cli.stack_plan import plan_of
+from berth.config.read import stack_file
 from berth.costs.from_plan import estimate
 from berth.engine.environment import engine_environment
 from berth.engine.interruptible import InterruptibleCommand
 from berth.engine.preview import EnginePreview, StackMissingError, Target, run_preview
 from berth.engine.project import ProjectMissingError, find_project
-from berth.engine.tools import Program, ToolError, find_or_make
+from berth.engine.tools import Program, ToolError, berth_home, find_or_make
 from berth.offline import OfflineProviders, offline_environment
 from berth.offline.workspace import copy_workspace
-from berth.planner.account import Account
-from berth.planner.make_plan import make_plan
 
 
 def add_parser(subparsers: Any) -> None:
@@ -37,7 +35,9 @@ def add_parser(subparsers: Any) -> None:
         help="resources, plan, policies and cost of a stack in one report",
         description="Runs `pulumi preview` with the policy pack; changes nothing.",
     )
-    parser.add_argument("--stack", required=True, help="name of the stack, such as h100-prod")
+    parser.add_argument(
+        "--stack", required=True, help="name of the stack, such as h100-prod, or its file"
+    )
     parser.add_argument(
         "--offline", action="store_true", help="without an account or a cluster, on stand-ins"
     )
@@ -53,13 +53,16 @@ def run(args: argparse.Namespace) -> int:
     """Preview and report; 0 fine, 1 refused, 2 could not be run."""
     try:
         project_dir = find_project(Path.cwd())
-        program = find_or_make("pulumi")
-    except (ProjectMissingError, ToolError) as error:
+    except ProjectMissingError as error:
         return _fail(str(error))
     path = stack_file(args.stack, project_dir / "stacks")
-    config = read_stack_file(path, date.today())
-    catalog = load_catalog()
-    plan = make_plan(config, catalog, Account.assumed(config.region, catalog))
+    if args.stack.endswith(".yaml"):
+        args.stack = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
+    plan = plan_of(path)
+    try:
+        program = find_or_make("pulumi")
+    except ToolError as error:
+        return _fail(str(error))
     try:
         preview = _preview(args, project_dir, path, program)
     except StackMissingError:
@@ -69,16 +72,18 @@ def run(args: argparse.Namespace) -> int:
         )
     except CommandError as error:
         return _fail(*_engine_lines(error))
-    report = Report(stack=args.stack, plan=plan, estimate=estimate(plan, catalog), preview=preview)
+    report = Report(
+        stack=args.stack, plan=plan, estimate=estimate(plan, load_catalog()), preview=preview
+    )
     if not preview.ok and not report.refused:
         return _fail(*preview.errors, exit_code=1)
     if args.json:
         json.dump(report_document(report), sys.stdout, indent=2)
         print()
+        for line in report.refusals:
+            print(line, file=sys.stderr)
     else:
         print_page(report)
-    for line in report.refusals:
-        print(line, file=sys.stderr)
     return 1 if report.refused else 0
 
 
@@ -100,7 +105,7 @@ def _preview(
                 ),
                 progress.show,
             )
-        with _state_dir(project_dir, args.state) as state, OfflineProviders(state) as providers:
+        with _state_dir(args.state) as state, OfflineProviders(state) as providers:
             copy_workspace(project_dir, path, state / "work")
             target = Target(
                 stack=args.stack,
@@ -114,13 +119,13 @@ def _preview(
 
 
 @contextmanager
-def _state_dir(project_dir: Path, chosen: Path | None) -> Iterator[Path]:
+def _state_dir(chosen: Path | None) -> Iterator[Path]:
     """The folder named by the caller, or a new one that goes with the run."""
     if chosen:
         chosen.mkdir(parents=True, exist_ok=True)
         yield chosen.resolve()
         return
-    parent = project_dir / ".berth" / "previews"
+    parent = berth_home() / "previews"
     parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
@@ -128,6 +133,8 @@ def _state_dir(project_dir: Path, chosen: Path | None) -> Iterator[Path]:
 
 def _engine_lines(error: CommandError) -> list[str]:
     """What the CLI itself said, when no event did."""
+    if "PULUMI_ACCESS_TOKEN must be set" in str(error):
+        return ["pulumi: not logged in to a backend; run `pulumi login`, or add --offline"]
     said = re.findall(r"error: (.+)", str(error))
     return [f"pulumi: {line.strip()}" for line in said] or [
         "pulumi: ended without saying why; run `pulumi preview` by hand to see its output"
