@@ -1,17 +1,19 @@
 """`berth plan --stack`: every model server of a stack file, without the engine."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from berth.cli.load_page import speed_lines
 from berth.cli.plan_page import memory_lines
 from berth.cli.stack_plan import plan_of
 from berth.config.read import stack_file
 from berth.engine.project import find_project
 from berth.planner.document import plan_document
-from berth.planner.plan import Plan
+from berth.planner.plan import Plan, ServerPlan
 
 
 def plan_stack(stack: str, *, as_json: bool) -> int:
@@ -43,6 +45,10 @@ def _print(plan: Plan) -> None:
                 "not bold",
             )
         )
-        for line in (*server.reasons, *memory_lines(server.memory)):
+        for line in (*server.reasons, *_speed(server), *memory_lines(server.memory)):
             console.print(Text(f"  {line}"))
         console.print(Text(f"  {' '.join(server.vllm_args)}", "dim"))
+
+
+def _speed(server: ServerPlan) -> Iterator[str]:
+    return iter(()) if server.speed is None else speed_lines(server.speed)
