@@ -127,7 +127,8 @@ def _memory(candidate: Candidate) -> Iterator[str]:
         f"while loading {verdict.load_peak_gib:.1f} GiB per GPU; download "
         f"{verdict.weights_bytes / 1024**3:.1f} GiB"
     )
-    yield _host(candidate.host)
+    if candidate.host is not None:
+        yield _host(candidate.host)
 
 
 def _host(host: HostFit) -> str:

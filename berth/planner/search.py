@@ -40,7 +40,8 @@ class Candidate:
     verdict: MemoryVerdict
     nameplate_gib: float
     """Of all GPUs of one replica together."""
-    host: HostFit
+    host: HostFit | None = None
+    """None: not looked at."""
     instance_fixed: bool = False
     """The instance type was asked for."""
 
