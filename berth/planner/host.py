@@ -44,7 +44,7 @@ CACHE_MARGIN = 1.05
 """Tokenizer, configuration and partial files."""
 
 LOADING_SHARE = 0.25
-"""Of the weights in host memory while they are loaded; below it a server was seen to be ended."""
+"""Of the weights in host memory while loading; with less a server was seen to be ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
