@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pulumi
@@ -21,6 +22,7 @@ from berth.config.read import parse_stack
 from berth.config.stack import StackConfig
 from berth.costs.document import estimate_document
 from berth.costs.from_plan import estimate
+from berth.planner.calibration import read_calibrations
 from berth.planner.document import plan_document
 from berth.planner.errors import PlanError
 from berth.planner.make_plan import make_plan
@@ -41,7 +43,8 @@ def main() -> None:
     try:
         config = read_config(stack)
         catalog = load_catalog()
-        plan = make_plan(config, catalog, look_up_account(config, catalog))
+        calibrations = read_calibrations(config, Path.cwd())
+        plan = make_plan(config, catalog, look_up_account(config, catalog), calibrations)
     except (ConfigError, PlanError) as error:
         refuse(error.lines)
     costs = estimate(plan, catalog)

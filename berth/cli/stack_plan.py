@@ -6,6 +6,7 @@ from pathlib import Path
 from berth.catalog.load import load_catalog
 from berth.config.read import read_stack_file, with_lines
 from berth.planner.account import Account
+from berth.planner.calibration import read_calibrations
 from berth.planner.errors import PlanError
 from berth.planner.make_plan import make_plan
 from berth.planner.plan import Plan
@@ -21,6 +22,13 @@ def plan_of(path: Path) -> Plan:
     config = read_stack_file(path, date.today())
     catalog = load_catalog()
     try:
-        return make_plan(config, catalog, Account.assumed(config.region, catalog))
+        calibrations = read_calibrations(config, _project_of(path))
+        return make_plan(config, catalog, Account.assumed(config.region, catalog), calibrations)
     except PlanError as error:
         raise PlanError(with_lines(path, error.lines)) from None
+
+
+def _project_of(stack_file: Path) -> Path:
+    """The folder of the project that the stack is part of, else that of the stack."""
+    folders = stack_file.resolve().parents
+    return next((each for each in folders if (each / "Pulumi.yaml").exists()), folders[0])
