@@ -1,6 +1,7 @@
 """`berth plan --stack`: every model server of a stack file, without the engine."""
 
 import json
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from berth.planner.account import Account
 from berth.planner.document import plan_document
 from berth.planner.make_plan import make_plan
 from berth.planner.plan import Plan
+from berth.planner.start import StartFinding, check_start, start_document
 
 
 def plan_stack(stack: str, *, as_json: bool) -> int:
@@ -29,15 +31,21 @@ def plan_stack(stack: str, *, as_json: bool) -> int:
     path = named if named.is_file() else stack_file(stack, find_project(Path.cwd()) / "stacks")
     config = read_stack_file(path, date.today())
     catalog = load_catalog()
-    plan = make_plan(config, catalog, Account.assumed(config.region, catalog))
+    account = Account.assumed(config.region, catalog)
+    plan = make_plan(config, catalog, account)
+    start = check_start(config, plan, catalog, account)
     if as_json:
-        print(json.dumps({"stack": stack} | plan_document(plan), indent=2))
+        print(
+            json.dumps(
+                {"stack": stack} | plan_document(plan) | {"start": start_document(start)}, indent=2
+            )
+        )
     else:
-        _print(plan)
+        _print(plan, start)
     return 0 if all(server.fits for server in plan.servers.values()) else 1
 
 
-def _print(plan: Plan) -> None:
+def _print(plan: Plan, start: Sequence[StartFinding]) -> None:
     console = Console(highlight=False, soft_wrap=True, emoji=False)
     for server in plan.servers.values():
         where = f"tier {server.tier}, {server.instance_type or 'nodes of your own'}"
@@ -51,3 +59,7 @@ def _print(plan: Plan) -> None:
         for line in (*server.reasons, *memory_lines(server.memory)):
             console.print(Text(f"  {line}"))
         console.print(Text(f"  {' '.join(server.vllm_args)}", "dim"))
+    console.print(Text("can it start?", "bold"))
+    for each in start:
+        said = f"; {each.problem}; {each.fix}" if each.problem else ""
+        console.print(Text(f"  {each.tier}: {'yes' if each.ok else 'no'}{said}"))

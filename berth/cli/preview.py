@@ -18,7 +18,9 @@ from berth.cli.preview_page import print_page
 from berth.cli.preview_report import Report, report_document
 from berth.cli.progress import PreviewProgress
 from berth.config.read import read_stack_file, stack_file
+from berth.config.stack import ExistingCluster
 from berth.costs.from_plan import estimate
+from berth.engine.cluster_reach import unreachable
 from berth.engine.environment import engine_environment
 from berth.engine.interruptible import InterruptibleCommand
 from berth.engine.preview import EnginePreview, StackMissingError, Target, run_preview
@@ -28,6 +30,7 @@ from berth.offline import OfflineProviders, offline_environment
 from berth.offline.workspace import copy_workspace
 from berth.planner.account import Account
 from berth.planner.make_plan import make_plan
+from berth.planner.start import check_start
 
 
 def add_parser(subparsers: Any) -> None:
@@ -59,7 +62,12 @@ def run(args: argparse.Namespace) -> int:
     path = stack_file(args.stack, project_dir / "stacks")
     config = read_stack_file(path, date.today())
     catalog = load_catalog()
-    plan = make_plan(config, catalog, Account.assumed(config.region, catalog))
+    account = Account.assumed(config.region, catalog)
+    plan = make_plan(config, catalog, account)
+    if isinstance(config.cluster, ExistingCluster) and not args.offline:
+        silent = unreachable(config.cluster.kubeconfig, config.cluster.context)
+        if silent is not None:
+            return _fail(silent)
     try:
         preview = _preview(args, project_dir, path, program)
     except StackMissingError:
@@ -69,7 +77,14 @@ def run(args: argparse.Namespace) -> int:
         )
     except CommandError as error:
         return _fail(*_engine_lines(error))
-    report = Report(stack=args.stack, plan=plan, estimate=estimate(plan, catalog), preview=preview)
+    report = Report(
+        stack=args.stack,
+        plan=plan,
+        estimate=estimate(plan, catalog),
+        preview=preview,
+        assumed_start=check_start(config, plan, catalog, account),
+        offline=args.offline,
+    )
     if not preview.ok and not report.refused:
         return _fail(*preview.errors, exit_code=1)
     if args.json:

@@ -10,6 +10,7 @@ from berth.cli.preview_report import Report
 from berth.cli.resource_notes import note
 from berth.costs.render import estimate_lines
 from berth.engine.preview import PreviewedResource
+from berth.planner.calendar import calendar_lines
 from berth.planner.plan import MemoryPlan, Plan, PoolPlan, ServerPlan
 
 _SIGNS = {"create": "+", "update": "~", "replace": "±", "delete": "-", "same": " "}
@@ -31,9 +32,14 @@ def print_page(report: Report) -> None:
         (_heading(report), ()),
         (f"Resources: {_counts(report.preview.resources)}", _resources(report.preview.resources)),
         ("Plan", _plan(report.plan)),
+        ("Can it start?", _start(report)),
+        ("Reservations", [Text(line) for line in calendar_lines(report.plan)]),
         ("Policies", _policies(report)),
         ("Cost", [Text(line) for line in estimate_lines(report.estimate)]),
     ):
+        lines = list(lines)
+        if title == "Reservations" and not lines:
+            continue
         console.print(Text(title, style="bold"))
         for line in lines:
             console.print(Text("  ").append_text(line))
@@ -143,6 +149,17 @@ def _pool(pool: PoolPlan) -> Text:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _start(report: Report) -> Iterator[Text]:
+    if report.offline and report.plan.region:
+        yield Text("offline: every type is assumed to be offered in every zone", "dim")
+    for found in report.start:
+        word, style = ("yes", "green") if found["ok"] else ("no", "red")
+        line = Text(f"{found['tier']}: ").append(word, style)
+        yield line.append(f"; {found['problem']}" if found["problem"] else "")
+        if found["fix"]:
+            yield Text(f"  {'fix' if not found['ok'] else 'to do'}: {found['fix']}")
 
 
 def _policies(report: Report) -> Iterator[Text]:

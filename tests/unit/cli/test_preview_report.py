@@ -81,7 +81,7 @@ def test_the_budget_is_a_limit_that_may_be_reached() -> None:
 def test_what_later_parts_bring_is_absent() -> None:
     document = json.loads(json.dumps(report_document(a_report())))
 
-    assert list(document) == ["stack", "resources", "plan", "policies", "cost"]
+    assert list(document) == ["stack", "resources", "plan", "policies", "cost", "start"]
     assert not {"speed", "startup", "cost"} & set(document["plan"]["servers"]["chat"])
     assert not {"servers", "idle"} & set(document["cost"])
 
