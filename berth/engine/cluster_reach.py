@@ -49,9 +49,9 @@ def unreachable(kubeconfig: str, context: str) -> str | None:
     try:
         return _asked(server, cluster, user, path.parent, where)
     except (OSError, ValueError, binascii.Error) as error:
-        reason = getattr(error, "reason", error)
+        cause = error.reason if isinstance(error, urllib.error.URLError) else error
         return (
-            f"{where}: {server} does not answer within {SECONDS} s ({one_line(str(reason))}); "
+            f"{where}: {server} does not answer within {SECONDS} s ({one_line(str(cause))}); "
             "reach its network, or name another context"
         )
 
