@@ -19,6 +19,10 @@ BEFORE_START_S: Final = 600
 
 SKIP_AWAIT: Final = {"pulumi.com/skipAwait": "true"}
 
+UNSEEN_NODES: Final = {
+    "berth.dev/except-rollout-deadlock": "the plan counted the nodes, which no resource shows"
+}
+
 STRATEGY: Final[dict[str, dict[str, Any]]] = {
     "surge": {"type": "RollingUpdate", "rolling_update": {"max_surge": 1, "max_unavailable": 0}},
     "one_by_one": {
@@ -62,7 +66,7 @@ class ModelServer(pulumi.ComponentResource):
         progress_s = BEFORE_START_S + server.startup_budget_s
         apps.Deployment(
             name,
-            metadata=_metadata(server, SKIP_AWAIT if not _waits(args) else None),
+            metadata=_metadata(server, _annotations(args)),
             spec=apps.DeploymentSpecArgs(
                 replicas=server.replicas,
                 selector=meta.LabelSelectorArgs(match_labels=naming.server_selector(server.name)),
@@ -103,6 +107,14 @@ class ModelServer(pulumi.ComponentResource):
 
 def _waits(args: ModelServerArgs) -> bool:
     return args.nodes_expected and args.plan.replicas > 0
+
+
+def _annotations(args: ModelServerArgs) -> dict[str, str] | None:
+    """Whether Pulumi waits, and which policy cannot see the nodes that the plan counted."""
+    found = {} if _waits(args) else dict(SKIP_AWAIT)
+    if args.pool.source != "eks":
+        found |= UNSEEN_NODES
+    return found or None
 
 
 def _metadata(server: ServerPlan, annotations: dict[str, str] | None = None) -> meta.ObjectMetaArgs:

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NoReturn
 
 from berth.config.nearest import nearest
@@ -34,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 fine, 1 the stack is refused, 2 wrong usage or unreadable input.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  open to the end, as any stdout
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name may not fit the locale
     debug = "--debug" in words
@@ -99,6 +102,8 @@ def _explained(error: Exception) -> tuple[int, str]:
         if package != "berth":
             fix = "install berth-gpu[pulumi]"
             return UNUSABLE, f"berth: needs the Python package {package}, not installed here; {fix}"
+    if isinstance(error, OSError) and error.filename is None and error.strerror:
+        return UNUSABLE, f"berth: {error.strerror.lower()}; write the output somewhere else"
     if isinstance(error, OSError) and error.filename is not None:
         reason = (error.strerror or type(error).__name__).lower()
         fix = "make it usable, or name another"

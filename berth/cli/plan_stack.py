@@ -2,21 +2,18 @@
 
 import json
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from berth.catalog.load import load_catalog
 from berth.cli.plan_page import memory_lines
-from berth.config.read import read_stack_file, stack_file
+from berth.cli.stack_plan import planned_stack
+from berth.config.read import stack_file
 from berth.engine.project import find_project
-from berth.planner.account import Account
 from berth.planner.document import plan_document
-from berth.planner.make_plan import make_plan
 from berth.planner.plan import Plan
-from berth.planner.start import StartFinding, check_start, start_document
+from berth.planner.start import StartFinding, start_document
 
 
 def plan_stack(stack: str, *, as_json: bool) -> int:
@@ -29,11 +26,8 @@ def plan_stack(stack: str, *, as_json: bool) -> int:
     """
     named = Path(stack)
     path = named if named.is_file() else stack_file(stack, find_project(Path.cwd()) / "stacks")
-    config = read_stack_file(path, date.today())
-    catalog = load_catalog()
-    account = Account.assumed(config.region, catalog)
-    plan = make_plan(config, catalog, account)
-    start = check_start(config, plan, catalog, account)
+    planned = planned_stack(path)
+    plan, start = planned.plan, planned.start
     if as_json:
         print(
             json.dumps(

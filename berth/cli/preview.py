@@ -7,7 +7,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ from berth.catalog.load import load_catalog
 from berth.cli.preview_page import print_page
 from berth.cli.preview_report import Report, report_document
 from berth.cli.progress import PreviewProgress
-from berth.config.read import read_stack_file, stack_file
+from berth.cli.stack_plan import planned_stack
+from berth.config.read import stack_file
 from berth.config.stack import ExistingCluster
 from berth.costs.from_plan import estimate
 from berth.engine.cluster_reach import unreachable
@@ -25,12 +25,9 @@ from berth.engine.environment import engine_environment
 from berth.engine.interruptible import InterruptibleCommand
 from berth.engine.preview import EnginePreview, StackMissingError, Target, run_preview
 from berth.engine.project import ProjectMissingError, find_project
-from berth.engine.tools import Program, ToolError, find_or_make
+from berth.engine.tools import Program, ToolError, berth_home, find_or_make
 from berth.offline import OfflineProviders, offline_environment
 from berth.offline.workspace import copy_workspace
-from berth.planner.account import Account
-from berth.planner.make_plan import make_plan
-from berth.planner.start import check_start
 
 
 def add_parser(subparsers: Any) -> None:
@@ -40,7 +37,9 @@ def add_parser(subparsers: Any) -> None:
         help="resources, plan, policies and cost of a stack in one report",
         description="Runs `pulumi preview` with the policy pack; changes nothing.",
     )
-    parser.add_argument("--stack", required=True, help="name of the stack, such as h100-prod")
+    parser.add_argument(
+        "--stack", required=True, help="name of the stack, such as h100-prod, or its file"
+    )
     parser.add_argument(
         "--offline", action="store_true", help="without an account or a cluster, on stand-ins"
     )
@@ -56,18 +55,21 @@ def run(args: argparse.Namespace) -> int:
     """Preview and report; 0 fine, 1 refused, 2 could not be run."""
     try:
         project_dir = find_project(Path.cwd())
-        program = find_or_make("pulumi")
-    except (ProjectMissingError, ToolError) as error:
+    except ProjectMissingError as error:
         return _fail(str(error))
     path = stack_file(args.stack, project_dir / "stacks")
-    config = read_stack_file(path, date.today())
-    catalog = load_catalog()
-    account = Account.assumed(config.region, catalog)
-    plan = make_plan(config, catalog, account)
-    if isinstance(config.cluster, ExistingCluster) and not args.offline:
-        silent = unreachable(config.cluster.kubeconfig, config.cluster.context)
+    if args.stack.endswith(".yaml"):
+        args.stack = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
+    planned = planned_stack(path)
+    plan = planned.plan
+    if isinstance(plan.cluster, ExistingCluster) and not args.offline:
+        silent = unreachable(plan.cluster.kubeconfig, plan.cluster.context)
         if silent is not None:
             return _fail(silent)
+    try:
+        program = find_or_make("pulumi")
+    except ToolError as error:
+        return _fail(str(error))
     try:
         preview = _preview(args, project_dir, path, program)
     except StackMissingError:
@@ -80,9 +82,9 @@ def run(args: argparse.Namespace) -> int:
     report = Report(
         stack=args.stack,
         plan=plan,
-        estimate=estimate(plan, catalog),
+        estimate=estimate(plan, load_catalog()),
         preview=preview,
-        assumed_start=check_start(config, plan, catalog, account),
+        assumed_start=planned.start,
         offline=args.offline,
     )
     if not preview.ok and not report.refused:
@@ -90,10 +92,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         json.dump(report_document(report), sys.stdout, indent=2)
         print()
+        for line in report.refusals:
+            print(line, file=sys.stderr)
     else:
         print_page(report)
-    for line in report.refusals:
-        print(line, file=sys.stderr)
     return 1 if report.refused else 0
 
 
@@ -115,7 +117,7 @@ def _preview(
                 ),
                 progress.show,
             )
-        with _state_dir(project_dir, args.state) as state, OfflineProviders(state) as providers:
+        with _state_dir(args.state) as state, OfflineProviders(state) as providers:
             copy_workspace(project_dir, path, state / "work")
             target = Target(
                 stack=args.stack,
@@ -129,13 +131,13 @@ def _preview(
 
 
 @contextmanager
-def _state_dir(project_dir: Path, chosen: Path | None) -> Iterator[Path]:
+def _state_dir(chosen: Path | None) -> Iterator[Path]:
     """The folder named by the caller, or a new one that goes with the run."""
     if chosen:
         chosen.mkdir(parents=True, exist_ok=True)
         yield chosen.resolve()
         return
-    parent = project_dir / ".berth" / "previews"
+    parent = berth_home() / "previews"
     parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
@@ -143,6 +145,8 @@ def _state_dir(project_dir: Path, chosen: Path | None) -> Iterator[Path]:
 
 def _engine_lines(error: CommandError) -> list[str]:
     """What the CLI itself said, when no event did."""
+    if "PULUMI_ACCESS_TOKEN must be set" in str(error):
+        return ["pulumi: not logged in to a backend; run `pulumi login`, or add --offline"]
     said = re.findall(r"error: (.+)", str(error))
     return [f"pulumi: {line.strip()}" for line in said] or [
         "pulumi: ended without saying why; run `pulumi preview` by hand to see its output"

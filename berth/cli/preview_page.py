@@ -1,14 +1,20 @@
 """A preview as one page of text for a person."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from berth.cli.preview_report import Report
 from berth.cli.resource_notes import note
-from berth.costs.render import estimate_lines
+from berth.config.stack import CapacityBlock
+from berth.costs.estimate import Estimate
+from berth.costs.money import with_commas
+from berth.costs.render import estimate_notes, estimate_rows
 from berth.engine.preview import PreviewedResource
 from berth.planner.calendar import calendar_lines
 from berth.planner.plan import MemoryPlan, Plan, PoolPlan, ServerPlan
@@ -23,33 +29,86 @@ _WORDS = {
     "same": "unchanged",
 }
 _BAR_CELLS = 60
+_FILE_WIDTH = 160
+"""Columns where the page goes to a file or a pipe."""
 
 
 def print_page(report: Report) -> None:
-    """Write the whole page to standard output."""
-    console = Console(highlight=False, soft_wrap=True, emoji=False)
+    """Write the whole page to standard output, the verdict at both ends."""
+    width = None if sys.stdout.isatty() else _FILE_WIDTH
+    console = Console(highlight=False, soft_wrap=True, emoji=False, width=width)
+    console.print(Text(_heading(report), "bold"))
+    for line in _verdict(report):
+        console.print(Text("  ").append_text(line))
     for title, lines in (
-        (_heading(report), ()),
         (f"Resources: {_counts(report.preview.resources)}", _resources(report.preview.resources)),
         ("Plan", _plan(report.plan)),
         ("Can it start?", _start(report)),
         ("Reservations", [Text(line) for line in calendar_lines(report.plan)]),
         ("Policies", _policies(report)),
-        ("Cost", [Text(line) for line in estimate_lines(report.estimate)]),
     ):
         lines = list(lines)
         if title == "Reservations" and not lines:
             continue
-        console.print(Text(title, style="bold"))
+        console.print(Text(f"\n{title}", "bold"))
         for line in lines:
             console.print(Text("  ").append_text(line))
-        console.print()
+    _print_cost(console, report.estimate)
+    console.print()
+    console.print(next(_verdict(report)))
 
 
 def _heading(report: Report) -> str:
     plan = report.plan
     where = plan.region or "a cluster that exists"
     return f"{report.stack}: {plan.environment}, {where}, prices as of {plan.as_of}"
+
+
+def _verdict(report: Report) -> Iterator[Text]:
+    """What a reviewer decides by: may it go up, what it costs, what of it stands idle."""
+    refusals = len(report.refusals)
+    advice = len(report.findings) - refusals
+    verdict = f"refused: {_count(refusals, 'mandatory finding')}" if refusals else "fine"
+    line = Text(verdict, "bold red" if refusals else "bold green")
+    line.append(f", {advice} to consider" if advice else "", "yellow")
+    stopped = dict.fromkeys(str(each["tier"]) for each in report.start if not each["ok"])
+    line.append(f", {', '.join(stopped)} cannot start" if stopped else "", "red")
+    least = "at least " if report.estimate.at_least else ""
+    floor, plan, ceiling = (
+        with_commas(total.usd_per_month)
+        for total in (report.estimate.floor, report.estimate.plan, report.estimate.ceiling)
+    )
+    line.append(f"; {least}{plan} USD a month ({floor} to {ceiling})")
+    for paid in report.estimate.one_off:
+        line.append(f", and {with_commas(paid.usd)} USD paid once")
+    yield line
+    for server in report.plan.servers.values():
+        yield Text(
+            f"{server.name}: {server.model} in {_format(server)}, "
+            f"{_count(server.replicas, 'replica')} of {_count(server.gpus_per_replica, 'GPU')} "
+            f"on {server.tier}"
+        )
+    for pool in report.plan.pools.values():
+        gpus = pool.planned_nodes * pool.gpus_per_node
+        yield Text(
+            f"{pool.tier}: {_count(pool.planned_nodes, 'node')} planned, "
+            f"{pool.gpus_requested} of {_count(gpus, 'GPU')} asked for"
+        )
+
+
+def _print_cost(console: Console, estimate: Estimate) -> None:
+    """The table folds its first column where the terminal is too narrow for it."""
+    heading, *rows = estimate_rows(estimate)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for index, title in enumerate(heading):
+        number = index > 0
+        table.add_column(title, justify="right" if number else "left", no_wrap=number)
+    for row in rows:
+        table.add_row(*row)
+    console.print(Text("\nCost", "bold"))
+    console.print(Padding(table, (0, 0, 0, 2), expand=False), soft_wrap=False)
+    for line in estimate_notes(estimate):
+        console.print(Text(f"  {line}"))
 
 
 def _counts(resources: Sequence[PreviewedResource]) -> str:
@@ -140,7 +199,9 @@ def _cells(gib: float, memory: MemoryPlan) -> int:
 def _pool(pool: PoolPlan) -> Text:
     nodes = f"nodes {pool.min_nodes} / {pool.planned_nodes} / {pool.max_nodes} (min/planned/max)"
     spare = pool.planned_nodes * pool.gpus_per_node - pool.gpus_requested
-    capacity = pool.capacity.type if pool.capacity else "nodes that exist"
+    capacity: str = pool.capacity.type if pool.capacity else "nodes that exist"
+    if isinstance(pool.capacity, CapacityBlock):
+        capacity += " (EKS itself wants min 0 of a block)"
     return Text(
         f"tier {pool.tier}: {pool.instance_type or pool.gpu}, {capacity}, {nodes}, "
         f"{_count(pool.gpus_requested, 'GPU')} asked for, {spare} idle on the planned nodes"

@@ -66,8 +66,9 @@ def _workload(inputs: Inputs) -> str:
     pod = ("spec", "template", "spec")
     containers = _at(inputs, *pod, "containers") or ()
     secrets = sorted({s for c in containers for s in _secret_references(c)})
+    replicas = _number(_at(inputs, "spec", "replicas"))
     return _joined(
-        f"{_number(_at(inputs, 'spec', 'replicas'))} replicas",
+        "1 replica" if replicas == "1" else f"{replicas} replicas",
         *(_gpus(container) for container in containers),
         *(_at(container, "image") for container in containers),
         *(f"reads Secret {secret}" for secret in secrets),

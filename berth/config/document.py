@@ -66,9 +66,13 @@ class Document:
             lines = [*lines[:MOST_LINES], more]
         return ConfigError(lines)
 
+    def place(self, path: Path) -> str:
+        """File and line of the value, or of the nearest one above it that is there."""
+        line = self.lines.get(self._known(path))
+        return self.file if line is None else f"{self.file}:{line}"
+
     def _line(self, problem: Problem) -> str:
-        line = self.lines.get(self._known(problem.path))
-        where = self.file if line is None else f"{self.file}:{line}"
+        where = self.place(problem.path)
         if problem.path:
             where += f": {dotted(problem.path)}"
         return f"{where}: {problem.what}; {problem.fix}"

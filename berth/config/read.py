@@ -42,6 +42,23 @@ def read_stack_file(path: FilePath, today: date) -> StackConfig:
     return _stack(read_yaml_file(path, _shown_path(path)), today)
 
 
+def with_lines(path: FilePath, problems: Collection[str]) -> list[str]:
+    """Problems that name a key, such as `berth:models.chat.tier: ...`, with file and line before.
+
+    Args:
+        path: a stack file that has been read before.
+        problems: what the planner said of it.
+    """
+    document = read_yaml_file(path, _shown_path(path))
+    return [f"{document.place(_path_of(each.partition(': ')[0]))}: {each}" for each in problems]
+
+
+def _path_of(key: str) -> Path:
+    """`berth:models.chat.tier` as steps in the file."""
+    first, *rest = key.split(".")
+    return ("config", first, *rest)
+
+
 def parse_stack(
     values: Mapping[str, object],
     file: str,
@@ -70,9 +87,13 @@ def parse_stack(
 def stack_file(name: str, folder: FilePath) -> FilePath:
     """The file of the stack `name`, or of `organization/project/name`, in `folder`.
 
+    A path of a file is that file.
+
     Raises:
         ConfigError: if there is none; it lists those that there are.
     """
+    if name.endswith(".yaml") and FilePath(name).is_file():
+        return FilePath(name)
     short = name.rsplit("/", 1)[-1]
     files = {each.name[len("Pulumi.") : -len(".yaml")]: each for each in _stack_files(folder)}
     if short in files:

@@ -28,6 +28,9 @@ Found = CostLine | OneOff | Unpriced
 Quantities = tuple[int, int, int]
 """At floor, plan and ceiling."""
 
+GPU_NODES = "GPU nodes"
+"""Name of the line that prices the nodes of a tier themselves."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bought:
@@ -101,7 +104,7 @@ def _pool(pool: PoolPlan) -> Iterator[_Bought]:
     if isinstance(pool.capacity, OnDemandCapacity) and pool.instance_type is not None:
         yield _Bought(
             item=pool.instance_type,
-            name="GPU nodes",
+            name=GPU_NODES,
             detail=f"{pool.instance_type}, on demand",
             resource=pool.tier,
             tier=pool.tier,
@@ -130,7 +133,7 @@ def _reserved_nodes(pool: PoolPlan, instance_type: str, reservation: ReservedCap
     count = reservation.instance_count
     return _Bought(
         item=instance_type,
-        name="GPU nodes",
+        name=GPU_NODES,
         detail=f"{instance_type}, On-Demand Capacity Reservation, used or not",
         resource=pool.tier,
         tier=pool.tier,
@@ -223,7 +226,7 @@ def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
         key = f"berth:tiers.{pool.tier}.usd_per_gpu_hour"
         return Unpriced(resource=pool.tier, reason=f"{key} is not given")
     return CostLine(
-        name="GPU nodes",
+        name=GPU_NODES,
         detail=f"{pool.gpu}, {_whose(pool)} of {pool.gpus_per_node} GPUs",
         resource=pool.tier,
         tier=pool.tier,
@@ -259,7 +262,7 @@ def _block_nodes(
         fee_usd = reading.usd * hours * block.instance_count
         source = price = _source(reading)
     yield CostLine(
-        name="GPU nodes",
+        name=GPU_NODES,
         detail=f"{instance_type}, {_block_name(block)}, paid once",
         resource=pool.tier,
         tier=pool.tier,

@@ -7,17 +7,34 @@ from berth.costs.estimate import HOURS_PER_MONTH, CostLine, Estimate, OneOff
 from berth.costs.money import with_commas
 from berth.planner.moment import moment_words
 
-_HEADINGS = ("USD per hour", "floor", "plan", "ceiling", "plan per month", "price of")
+_HEADINGS = ("USD per hour", "floor", "plan", "ceiling", "plan per month", "price date")
+
+
+_MEANING = (
+    "floor: every tier at min_nodes; plan: the nodes that the replicas need; "
+    "ceiling: every tier at max_nodes"
+)
 
 
 def estimate_lines(estimate: Estimate) -> list[str]:
     """The table of what recurs, then what is paid once and what has no price."""
+    return [*_columns(estimate_rows(estimate)), *estimate_notes(estimate)]
+
+
+def estimate_rows(estimate: Estimate) -> list[tuple[str, ...]]:
+    """What recurs: a row of headings, one row per line, and the totals per hour and month."""
     rows = [_HEADINGS, *(_row(line) for line in estimate.lines)]
     totals = (estimate.floor, estimate.plan, estimate.ceiling)
-    rows.append(("in all", *(_hourly(total.usd_per_hour) for total in totals), "", ""))
+    least = "at least, " if estimate.at_least else ""
+    rows.append((f"{least}in all", *(_hourly(total.usd_per_hour) for total in totals), "", ""))
     months = (with_commas(total.usd_per_month) for total in totals)
-    rows.append((f"in a month of {HOURS_PER_MONTH} hours", *months, "", ""))
-    lines = _columns(rows)
+    rows.append((f"{least}in a month of {HOURS_PER_MONTH} hours", *months, "", ""))
+    return rows
+
+
+def estimate_notes(estimate: Estimate) -> list[str]:
+    """What the columns mean, what is paid once, and what has no price."""
+    lines = [_MEANING]
     if estimate.one_off:
         lines.append("paid once, in no month above:")
         lines.extend(f"  {_paid_once(each)}" for each in estimate.one_off)

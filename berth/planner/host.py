@@ -48,6 +48,9 @@ ENGINE_START_S = 300
 COLD_FLOOR_S = 1800
 """Least budget while weights come cold from the hub."""
 
+LOADING_SHARE = 0.25
+"""Of the weights in host memory while they are loaded, below which a server was seen to be ended."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostNeeds:
@@ -111,14 +114,16 @@ def host_needs(weights_bytes: int, gpus: int, share: NodeShare | None) -> HostNe
     Args:
         weights_bytes: weights as downloaded.
         gpus: GPUs of the replica, each with one worker process.
-        share: its part of the node; None where the node's size is not known, which leaves out what
-            only makes loading faster.
+        share: its part of the node; None where the node's size is not known, which leaves out most
+            of what only makes loading faster.
     """
     shm_gib = shm_gib_of(gpus)
     memory_gib = least_memory_gib(gpus)
     cores = wanted_cores(gpus)
-    if share is not None:
-        page_cache_gib = ceil(weights_bytes / GIB_BYTES)
+    page_cache_gib = ceil(weights_bytes / GIB_BYTES)
+    if share is None:
+        memory_gib = max(memory_gib, ceil(LOADING_SHARE * page_cache_gib))
+    else:
         memory_gib = max(memory_gib, min(memory_gib + page_cache_gib, share.memory_gib))
         cores = max(1, min(cores, share.cores))
     download_s = weights_bytes / HUB_BYTES_PER_S

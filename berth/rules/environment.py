@@ -40,7 +40,7 @@ def is_production(resource: Resource, environment: Environment | None) -> bool:
     """Whether rules that are stricter in production are so for this resource."""
     if environment is not None:
         return environment == "prod"
-    return any(map(says_production, _tag_and_label_values(resource.props)))
+    return any(map(says_production, tag_and_label_values(resource.props)))
 
 
 def says_production(value: object) -> bool:
@@ -48,7 +48,8 @@ def says_production(value: object) -> bool:
     return isinstance(value, str) and not _PRODUCTION_WORDS.isdisjoint(value.lower().split("-"))
 
 
-def _tag_and_label_values(props: Mapping[str, object]) -> Iterator[object]:
+def tag_and_label_values(props: Mapping[str, object]) -> Iterator[object]:
+    """Values of the tags and labels of a resource."""
     metadata = props.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
     for group in (props.get("tags"), props.get("labels"), labels):

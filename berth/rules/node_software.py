@@ -1,7 +1,5 @@
 """Rules about drivers and what else makes a node's GPUs usable."""
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -11,7 +9,8 @@ from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.chart import Chart
 from berth.rules.stack_view.field import Field
-from berth.rules.stack_view.pool import Pool
+from berth.rules.stack_view.pool import AL2_GPU, Pool
+from berth.rules.stack_view.user_data import decoded_user_data
 from berth.rules.unknown import KnownAfterApplyError
 
 _OPERATOR: Final = "gpu-operator"
@@ -53,12 +52,21 @@ def _first_with_driver(pools: Sequence[Pool]) -> Pool | None:
     """
     ami_types = [(pool, pool.body.at("amiType")) for pool in pools]
     for pool, ami_type in ami_types:
-        if isinstance(ami_type.value, str) and ami_type.value.endswith("_NVIDIA"):
+        if ami_type.value == AL2_GPU and _vendor_or_none(pool) not in (None, "nvidia"):
+            continue
+        if not ami_type.is_unknown and pool.has_driver_image:
             return pool
     for pool, ami_type in ami_types:
         if ami_type.is_unknown:
             raise KnownAfterApplyError(f"amiType of pool {pool.name}")
     return None
+
+
+def _vendor_or_none(pool: Pool) -> str | None:
+    try:
+        return pool.vendor
+    except KnownAfterApplyError:
+        return None
 
 
 def _takes_operator_driver(pool: Pool) -> bool:
@@ -98,7 +106,7 @@ def _by_user_data(template: Resource, pools: tuple[Pool, ...]) -> Iterator[Breac
     judged = users or [pool for pool in pools if not isinstance(pool.launch_template, Resource)]
     user_data = Field(template.props).at("userData")
     pool = None if user_data.is_absent else _first_with_driver(judged)
-    command = _driver_install(user_data) if pool else None
+    command = _driver_install(Field(template.props)) if pool else None
     if pool and command:
         yield Breach(
             where=template.name,
@@ -111,21 +119,13 @@ def _by_user_data(template: Resource, pools: tuple[Pool, ...]) -> Iterator[Breac
         )
 
 
-def _driver_install(user_data: Field) -> str | None:
+def _driver_install(template: Field) -> str | None:
     """What of the user data installs a driver: a package's or an installer's name."""
-    text = user_data.text() or ""
-    for line in _decoded(text).replace("\\\n", " ").splitlines():
+    for line in decoded_user_data(template).replace("\\\n", " ").splitlines():
         found = None if line.lstrip().startswith("#") else _DRIVER_INSTALL.search(line)
         if found:
             return found[1] or found[0]
     return None
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.b64decode(text, validate=True).decode("utf-8", errors="replace")
-    except (binascii.Error, ValueError):
-        return text
 
 
 DRIVER_DOUBLE_INSTALL = Rule(

@@ -14,10 +14,15 @@ from berth.rules.stack_view.workload import Container
 def _find_too_many_ranks(subject: Container | Chart, context: Context) -> Iterator[Breach]:
     if isinstance(subject, Chart):
         yield from _in_chart(subject)
-    elif not subject.pod.workload.is_group:
+    elif not subject.pod.role:
         yield from _in_pod(subject)
-    elif subject.pod is subject.pod.workload.pods[0]:
+    elif _speaks_for_group(subject):
         yield from _in_group(subject)
+
+
+def _speaks_for_group(container: Container) -> bool:
+    pod, workload = container.pod, container.pod.workload
+    return pod.role == "leader" or bool(workload.serve_words) or pod is workload.pods[0]
 
 
 def _subjects(view: StackView) -> Iterator[Container | Chart]:
@@ -77,7 +82,9 @@ def _in_group(container: Container) -> Iterator[Breach]:
 def _pods_in_group(container: Container) -> int | None:
     """Pods of one LeaderWorkerSet group; a Ray cluster grows by itself."""
     workload = container.pod.workload
-    return workload.group_size if workload.kind == "LeaderWorkerSet" else None
+    if workload.kind == "LeaderWorkerSet":
+        return workload.group_size
+    return container.pod.pods_per_replica.integer() if workload.kind.startswith("Dynamo") else None
 
 
 def _in_chart(chart: Chart) -> Iterator[Breach]:

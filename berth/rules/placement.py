@@ -8,7 +8,7 @@ from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY, Vendor, vendor_of_key
 from berth.rules.stack_view.chart import Chart
 from berth.rules.stack_view.field import Field
-from berth.rules.stack_view.placement import Candidates, candidate_pools
+from berth.rules.stack_view.placement import Candidates, candidate_pools, read_terms
 from berth.rules.stack_view.pool import Pool
 from berth.rules.stack_view.tolerations import Taint, not_tolerated
 from berth.rules.stack_view.workload import Pod
@@ -173,4 +173,38 @@ MISSING_TOLERATION = Rule(
     judge=_find_blocked,
 )
 
-RULES: tuple[Rule, ...] = (GPU_POOL_UNTAINTED, MISSING_TOLERATION)
+
+def _find_unsatisfiable(pod: Pod, context: Context) -> Iterator[Breach]:
+    gpu_pools = [pool for pool in context.view.pools if pool.vendor is not None]
+    if not gpu_pools or not pod.is_gpu_workload or not any(read_terms(pod.spec)):
+        return
+    if candidate_pools(pod.spec, context.view.pools, frozenset()).all:
+        return
+    wanted = " or ".join(
+        " and ".join(str(demand) for demand in term) for term in read_terms(pod.spec)
+    )
+    pool = gpu_pools[0]
+    label = next(iter(pool.labels.entries().items()), None)
+    offer = f"{label[0]}: {label[1].value}" if label else f"a label of pool {pool.name}"
+    yield Breach(
+        where=pod.resource.name,
+        what=f"its pod wants nodes with {wanted}, and no GPU pool of this stack has them",
+        change="select a label that a pool has",
+        fix=f"set {pod.spec.at('nodeSelector').path} to {{{offer}}}",
+    )
+
+
+PLACEMENT_UNSATISFIABLE = Rule(
+    id="placement-unsatisfiable",
+    title="A GPU pod selects nodes that a pool of the stack makes.",
+    severity="high",
+    level="mandatory",
+    scope="stack",
+    reads="node selector and required affinity of GPU pods; labels and instance types of pools",
+    why="no node ever matches, and the pod stays Pending",
+    source="https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/",
+    subjects=StackView.pods,
+    judge=_find_unsatisfiable,
+)
+
+RULES: tuple[Rule, ...] = (GPU_POOL_UNTAINTED, MISSING_TOLERATION, PLACEMENT_UNSATISFIABLE)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from berth.rules.environment import Environment, is_production
+from berth.rules.exceptions import is_excepted
 from berth.rules.finding import Finding, Level, NotChecked, Report, Severity, Surprise
 from berth.rules.resource import Resource
 from berth.rules.stack_view import StackView
@@ -31,6 +32,8 @@ class Context:
     view: StackView
     options: Mapping[str, Any]
     """The rule's own settings, as its `options` describes them."""
+    environment: Environment | None = None
+    """Of the stack; None: the tags and labels of each resource decide for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +73,12 @@ def run_rule(
     findings: list[Finding] = []
     not_checked: dict[tuple[str, str, str], NotChecked] = {}
     surprises: list[Surprise] = []
-    context = Context(view, options or {})
+    context = Context(view, options or {}, environment)
     for subject in rule.subjects(view):
         resource: Resource = subject.resource
         names = {"kind": rule.id, "resource": resource.name, "urn": resource.urn}
         try:
-            for breach in rule.judge(subject, context):
+            for breach in () if is_excepted(resource, rule.id) else rule.judge(subject, context):
                 findings.append(_finding(rule, resource, breach, environment))
         except KnownAfterApplyError as error:
             key = (resource.urn, resource.name, error.field)

@@ -28,13 +28,30 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-template = aws.ec2.LaunchTemplate("gpu", instance_type="p5.48xlarge")
+template = aws.ec2.LaunchTemplate(
+    "gpu",
+    instance_type="p5.48xlarge",
+    block_device_mappings=[{"device_name": "/dev/xvda", "ebs": {"volume_size": 200}}],
+)
+k8s.helm.v3.Release(
+    "gpu-operator",
+    chart="gpu-operator",
+    version="v26.3.3",
+    namespace="gpu-operator",
+    repository_opts={"repo": "https://helm.ngc.nvidia.com/nvidia"},
+    values={
+        "driver": {"enabled": False},
+        "toolkit": {"enabled": False},
+        "daemonsets": {"tolerations": [{"operator": "Exists"}]},
+    },
+)
 aws.eks.NodeGroup(
     "pool",
     cluster_name="shared",
     node_role_arn="arn:aws:iam::111122223333:role/node",
     subnet_ids=["subnet-0123456789abcdef0"],
     ami_type="AL2023_x86_64_NVIDIA",
+    release_version="1.34.3-20260714",
     launch_template={"id": template.id, "version": "1"},
     labels={"pool": "gpu"},
     scaling_config={"min_size": 0, "desired_size": 0, "max_size": 2},
@@ -45,15 +62,24 @@ k8s.apps.v1.Deployment(
     metadata={"name": "chat"},
     spec={
         "selector": {"matchLabels": {"app": "chat"}},
+        "strategy": {"type": "Recreate"},
         "template": {
             "metadata": {"labels": {"app": "chat"}},
             "spec": {
                 "nodeSelector": {"pool": "gpu"},
                 "tolerations": TOLERATIONS,
+                "volumes": [
+                    {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "16Gi"}},
+                    {"name": "cache", "persistentVolumeClaim": {"claimName": "cache"}},
+                ],
                 "containers": [
                     {
                         "name": "server",
                         "image": "vllm/vllm-openai:TAG",
+                        "volumeMounts": [
+                            {"name": "shm", "mountPath": "/dev/shm"},
+                            {"name": "cache", "mountPath": "/root/.cache/huggingface"},
+                        ],
                         "args": ["--model", "m", "--tensor-parallel-size", "8"],
                         "env": [{"name": "KEY", "value": pulumi.Output.secret("never-shown")}],
                         "resources": {

@@ -5,7 +5,7 @@ from pathlib import Path
 from berth.engine.tools import shims
 from berth.engine.tools.child import tell
 from berth.engine.tools.download import download, downloaded, sdk_version
-from berth.engine.tools.folders import program_folder, project_root, unwritable
+from berth.engine.tools.folders import berth_home, program_folder, project_root, unwritable
 from berth.engine.tools.go_build import build, built
 from berth.engine.tools.lock import only_one_run
 from berth.engine.tools.path_search import find_on_path
@@ -33,10 +33,10 @@ def find_or_make(name: str) -> Program:
 
 def kept_or_made(name: str, recipe: Recipe) -> Program:
     """The program from Berth's own folder, put there first when it is missing."""
-    folder = program_folder(name)
-    program = kept(folder, name, recipe)
+    program = kept(berth_home() / "tools" / name, name, recipe)
     if program is not None:
         return program
+    folder = program_folder(name)
     try:
         with only_one_run(folder, tell):
             return kept(folder, name, recipe) or make(folder, name, recipe)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
+from berth.catalog.gpu import Gpu
+
 Vendor = Literal["nvidia", "amd", "neuron"]
 
 GPU_KEY: dict[Vendor, str] = {
@@ -31,8 +33,12 @@ _SUFFIX = {
     "Ki": Decimal(2**10),
     "Mi": Decimal(2**20),
     "Gi": Decimal(2**30),
+    "T": Decimal(10**12),
+    "Ti": Decimal(2**40),
+    "P": Decimal(10**15),
+    "Pi": Decimal(2**50),
 }
-"""As far as a count needs them.
+"""As far as counts, memory and disks need them.
 
 https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 """
@@ -44,6 +50,9 @@ class Accelerator:
 
     vendor: Vendor
     count: int
+    gpu: Gpu | None = None
+    """Its GPU model, where one is known."""
+    cpu_arch: Literal["x86_64", "arm64"] = "x86_64"
 
 
 def is_accelerator_key(key: str) -> bool:
@@ -74,3 +83,16 @@ def parse_quantity(value: object) -> Decimal | None:
 def is_whole(quantity: Decimal) -> bool:
     """Whether a quantity counts whole devices."""
     return quantity >= 0 and quantity == quantity.to_integral_value()
+
+
+def quantity_gib(value: object) -> float | None:
+    """A quantity of bytes in GiB; None where it is not one."""
+    quantity = parse_quantity(value)
+    return None if quantity is None else float(quantity / 2**30)
+
+
+def mig_profile(key: str) -> str | None:
+    """`1g.10gb` of `nvidia.com/mig-1g.10gb`; None for what counts no MIG device."""
+    if not key.startswith(MIG_PREFIX):
+        return None
+    return re.sub(r"[.+]me.*$", "", key.removeprefix(MIG_PREFIX))

@@ -50,6 +50,16 @@ class Chart:
         return self.reference.rstrip("/").rpartition("/")[2]
 
     @property
+    def version(self) -> str:
+        """Its version as `v25.10.1`; empty where none is given.
+
+        Raises:
+            KnownAfterApplyError: if it is known after apply.
+        """
+        stated = self.body.at("version").text() or ""
+        return f"v{stated.removeprefix('v')}" if stated else ""
+
+    @property
     def is_local(self) -> bool:
         """A folder or an archive, which holds one version only."""
         if self.reference.endswith((".tgz", ".tar.gz")) or self.reference.startswith((".", "/")):

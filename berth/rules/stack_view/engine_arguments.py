@@ -1,20 +1,43 @@
 """Arguments of an inference engine, in every spelling, and the ranks that they ask for."""
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from berth.rules.stack_view.command_line import ELSEWHERE_MARK, UNKNOWN_MARK
 from berth.rules.unknown import KnownAfterApplyError
 
-_PROGRAMS: Final = frozenset(
-    ["text-generation-launcher", "text-embeddings-router", "tritonserver", "trtllm-serve"]
-)
-_SUBCOMMANDS: Final = frozenset({"vllm", "sglang", "lmdeploy", "ollama"})
+Engine = Literal[
+    "vllm", "sglang", "tgi", "tei", "triton", "tensorrt-llm", "nim", "lmdeploy", "ollama"
+]
+
+_PROGRAMS: Final[Mapping[str, Engine]] = {
+    "text-generation-launcher": "tgi",
+    "text-embeddings-router": "tei",
+    "tritonserver": "triton",
+    "trtllm-serve": "tensorrt-llm",
+}
+_SUBCOMMANDS: Final[Mapping[str, Engine]] = {
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "lmdeploy": "lmdeploy",
+    "ollama": "ollama",
+}
 """Programs that serve when their first argument says so."""
-_MODULE: Final = re.compile(r"vllm\.entrypoints\..*|sglang\.launch_server|lmdeploy\.serve\..*")
-_SCRIPT: Final = re.compile(r"(.*/)?(vllm/entrypoints/.*api_server|sglang/launch_server)\.py")
+_MODULE: Final = re.compile(
+    r"(vllm)\.entrypoints\..*|(sglang)\.launch_server|(lmdeploy)\.serve\..*|dynamo\.(vllm|sglang)"
+)
+_SCRIPT: Final = re.compile(r"(?:.*/)?(vllm|sglang)/(?:entrypoints/.*api_server|launch_server)\.py")
+_MODEL_OPTIONS: Final[Mapping[Engine, tuple[str, ...]]] = {
+    "vllm": ("--model",),
+    "sglang": ("--model-path", "--model"),
+    "tgi": ("--model-id",),
+    "tei": ("--model-id",),
+}
+_POSITIONAL_MODEL: Final = frozenset({"vllm", "tensorrt-llm", "lmdeploy"})
+_SUBCOMMANDS_BEFORE_MODEL: Final = frozenset({"serve", "api_server"})
 
 _TENSOR: Final = ("--tensor-parallel-size", "-tp", "--tp", "--tp-size", "--num-shard")
 _PIPELINE: Final = ("--pipeline-parallel-size", "-pp", "--pp", "--pp-size")
@@ -47,24 +70,22 @@ class Ranks:
     """How the arguments spell the tensor parallel size."""
 
 
-def starts_engine(words: Sequence[str]) -> bool:
-    """Whether a command is that of an inference engine."""
-    return engine_options(words) is not None
-
-
-def engine_options(words: Sequence[str]) -> list[str] | None:
-    """The words after the part of a command that starts an engine; None if none does."""
+def find_engine(words: Sequence[str]) -> tuple[Engine, list[str]] | None:
+    """The engine that a command starts and the words after that part; None if none does."""
     for index, word in enumerate(words):
         if word.startswith("#"):
             return None
         following = words[index + 1] if index + 1 < len(words) else ""
         program = word.rpartition("/")[2]
-        if program in _PROGRAMS or _SCRIPT.fullmatch(word):
-            return list(words[index + 1 :])
+        if program in _PROGRAMS:
+            return _PROGRAMS[program], list(words[index + 1 :])
+        if script := _SCRIPT.fullmatch(word):
+            return _SUBCOMMANDS[script[1]], list(words[index + 1 :])
         if program in _SUBCOMMANDS and following == "serve":
-            return list(words[index + 2 :])
-        if word == "-m" and _MODULE.fullmatch(following):
-            return list(words[index + 2 :])
+            return _SUBCOMMANDS[program], list(words[index + 2 :])
+        if word == "-m" and (module := _MODULE.fullmatch(following)):
+            name = next(group for group in module.groups() if group)
+            return _SUBCOMMANDS[name], list(words[index + 2 :])
     return None
 
 
@@ -75,11 +96,15 @@ class EngineArguments:
     words: tuple[str, ...]
     path: str
     """Where they are in the resource."""
+    engine: Engine | None = None
+    """None: an image of an engine that is not known for its options."""
+    is_partial: bool = False
+    """More of them are in a file that the stack does not show, or in a script of the image."""
 
     def value(self, *names: str) -> str | None:
         """The last value given to any of `names`; None if none is given.
 
-        It may hold `ELSEWHERE_MARK`.
+        It may hold `ELSEWHERE_MARK`, as it does where a file that is not shown may give it.
 
         Raises:
             KnownAfterApplyError: if the value is known after apply, or a word that may be the
@@ -101,7 +126,52 @@ class EngineArguments:
                 found = value
         if (found is None and hidden) or (found is not None and UNKNOWN_MARK in found):
             raise KnownAfterApplyError(self.path)
-        return found
+        return ELSEWHERE_MARK if found is None and self.is_partial else found
+
+    def text(self, *names: str) -> str | None:
+        """The value as far as the stack states it; None where it does not."""
+        value = self.value(*names)
+        return None if value is None or ELSEWHERE_MARK in value else value.strip()
+
+    def number(self, *names: str) -> float | None:
+        """The value as a number; None where it is not stated or not one."""
+        value = self.text(*names)
+        try:
+            number = float(value) if value else None
+        except ValueError:
+            return None
+        return number if number is not None and math.isfinite(number) else None
+
+    def tokens(self, *names: str) -> int | None:
+        """A count of tokens, which vLLM also takes as `8k` (thousands) and `8K` (of 1024)."""
+        value = self.text(*names) or ""
+        match = re.fullmatch(r"([0-9]{1,9})(\.[0-9]+)?([kKmM]?)", value)
+        if not match:
+            return None
+        scale = {"": 1, "k": 1000, "K": 1024, "m": 1000**2, "M": 1024**2}[match[3]]
+        return int(float(match[1] + (match[2] or "")) * scale)
+
+    def model(self, env: Mapping[str, str]) -> str | None:
+        """The model that it loads: a repository or a path; None where the stack does not say.
+
+        Args:
+            env: variables of the container that are stated.
+        """
+        if self.engine is None:
+            return None
+        stated = self.text(*_MODEL_OPTIONS.get(self.engine, ()))
+        if stated is None and self.engine in _POSITIONAL_MODEL:
+            stated = self._first_positional()
+        if stated is None and self.engine in ("tgi", "tei"):
+            stated = env.get("MODEL_ID")
+        return stated or None
+
+    def _first_positional(self) -> str | None:
+        rest = [word for word in self.words[:2] if word not in _SUBCOMMANDS_BEFORE_MODEL]
+        if not rest or rest[0].startswith("-"):
+            return None
+        has_mark = ELSEWHERE_MARK in rest[0] or UNKNOWN_MARK in rest[0]
+        return None if has_mark else rest[0].strip()
 
     def has(self, *names: str) -> bool:
         """Whether any of `names` is given, with or without a value."""

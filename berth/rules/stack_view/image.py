@@ -1,10 +1,12 @@
 """Container images by name: parts, tag, and which software the words of a name stand for."""
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from berth.rules.stack_view.accelerators import Vendor
+from berth.rules.stack_view.engine_arguments import Engine
 
 _WORDS: Final = re.compile(r"[^a-z0-9]+")
 _FLOATING: Final = frozenset({"latest", "nightly", "main", "stable", "edge"})
@@ -26,23 +28,24 @@ _NOT_AN_ENGINE: Final = frozenset(
 )
 """Words that say what an image is about an engine: they win over the engine's own name."""
 
-_ENGINE_WORDS: Final = (
-    "vllm",
-    "sglang",
-    "tgi",
-    "tei",
-    "text-generation-inference",
-    "text-embeddings-inference",
-    "tritonserver",
-    "triton-inference-server",
-    "tensorrt-llm",
-    "tensorrtllm",
-    "trtllm",
-    "trt-llm",
-    "nim",
-    "lmdeploy",
-    "ollama",
-)
+_ENGINE_WORDS: Final[Mapping[str, Engine]] = {
+    "tritonserver": "triton",
+    "triton-inference-server": "triton",
+    "tensorrt-llm": "tensorrt-llm",
+    "tensorrtllm": "tensorrt-llm",
+    "trtllm": "tensorrt-llm",
+    "trt-llm": "tensorrt-llm",
+    "sglang": "sglang",
+    "lmdeploy": "lmdeploy",
+    "ollama": "ollama",
+    "tgi": "tgi",
+    "text-generation-inference": "tgi",
+    "tei": "tei",
+    "text-embeddings-inference": "tei",
+    "vllm": "vllm",
+    "nim": "nim",
+}
+"""The first of these words that an image has says which engine it is."""
 _LLM_D: Final = re.compile(r"llm-d(-(cuda|aws|dev|rocm|gke))*")
 """llm-d publishes many parts under its name; these are its engine."""
 
@@ -101,18 +104,37 @@ class Image:
     @property
     def is_engine(self) -> bool:
         """The name is that of an inference engine, and of no part around one."""
+        return self.engine is not None
+
+    @property
+    def engine(self) -> Engine | None:
+        """Which engine the name stands for."""
         if self._is_beside_an_engine:
-            return False
-        name = self.path.rpartition("/")[2].lower()
-        return bool(_LLM_D.fullmatch(name)) or _has_names(
-            f"{self.path} {self.tag or ''}", _ENGINE_WORDS
-        )
+            return None
+        if _LLM_D.fullmatch(self.path.rpartition("/")[2].lower()):
+            return "vllm"
+        text = f"{self.path} {self.tag or ''}"
+        return next((engine for w, engine in _ENGINE_WORDS.items() if _has_names(text, (w,))), None)
+
+    @property
+    def words(self) -> list[str]:
+        """Words of path and tag, in lower case."""
+        return _words(f"{self.path} {self.tag or ''}")
+
+    @property
+    def name(self) -> str:
+        """Last part of the path, in lower case."""
+        return self.path.rpartition("/")[2].lower()
+
+    def is_called(self, repository: str) -> bool:
+        """Whether it is this repository, or a copy of it below another path."""
+        path = self.path.lower()
+        return path == repository or path.endswith(f"/{repository}")
 
     @property
     def is_gpu_base(self) -> bool:
         """A CUDA or PyTorch base image."""
-        path = self.path.lower()
-        return any(path == base or path.endswith(f"/{base}") for base in _BASES)
+        return any(map(self.is_called, _BASES))
 
     @property
     def is_for_cpu(self) -> bool:
@@ -155,7 +177,7 @@ def parse_image(reference: str) -> Image:
     return Image(reference.strip(), path, tag or None, digest or None)
 
 
-def _has_names(text: str, names: tuple[str, ...]) -> bool:
+def _has_names(text: str, names: Iterable[str]) -> bool:
     words = f"-{'-'.join(_words(text))}-"
     return any(f"-{name}-" in words for name in names)
 

@@ -1,13 +1,11 @@
-"""Which accelerators an EC2 instance type has: the catalog's types, and older ones by family."""
+"""Which accelerators an EC2 instance type has: the catalog's types, planned for and older ones."""
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
-
-import yaml
 
 from berth.catalog.gpu import load_gpus
 from berth.catalog.instance import load_instances
+from berth.catalog.older_accelerators import load_older_accelerators
 from berth.rules.stack_view.accelerators import Accelerator
 
 Accelerators = Mapping[str, Accelerator]
@@ -17,15 +15,21 @@ Accelerators = Mapping[str, Accelerator]
 @cache
 def load_accelerators() -> Accelerators:
     """The accelerators of all instance types that are known to have any."""
-    gpus = load_gpus()
-    text = files(__package__).joinpath("older_accelerators.yaml").read_text(encoding="utf-8")
+    older = load_older_accelerators()
     table = {
-        name: Accelerator(entry["vendor"], entry["count"])
-        for name, entry in yaml.safe_load(text)["instances"].items()
+        name: Accelerator(
+            entry.vendor,
+            entry.count,
+            older.gpus[entry.gpu] if entry.gpu else None,
+            entry.cpu_arch,
+        )
+        for name, entry in older.instances.types.items()
     }
+    gpus = load_gpus()
     for name, instance in load_instances().items():
         if instance.gpu:
-            table[name] = Accelerator(gpus[instance.gpu].vendor, instance.gpu_count)
+            gpu = gpus[instance.gpu]
+            table[name] = Accelerator(gpu.vendor, instance.gpu_count, gpu, instance.cpu_arch)
     return table
 
 

@@ -21,6 +21,12 @@ class Demand:
     operator: str
     values: tuple[Field, ...]
 
+    def __str__(self) -> str:
+        """As kubectl writes it."""
+        values = ",".join(str(value.value) for value in self.values)
+        plain = {"In": f"={values}", "NotIn": f"!={values}"}
+        return f"{self.key.value}{plain.get(self.operator, f' {self.operator} {values}')}"
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -78,6 +84,26 @@ def read_terms(placement: Field) -> list[list[Demand]]:
     return terms or [always]
 
 
+def named_instance_types(placement: Field) -> tuple[str, ...]:
+    """The instance types that a pod is bound to; empty if one of its alternatives names none.
+
+    Raises:
+        KnownAfterApplyError: if one is known after apply.
+    """
+    found: list[str] = []
+    for term in read_terms(placement):
+        named = [
+            str(value.known())
+            for demand in term
+            if demand.key.value in _INSTANCE_TYPE_KEYS and demand.operator == "In"
+            for value in demand.values
+        ]
+        if not named:
+            return ()
+        found += named
+    return tuple(dict.fromkeys(found))
+
+
 def names_cpu_nodes(placement: Field) -> bool:
     """Whether every alternative names instance types or families that have no accelerator."""
     return all(any(map(_is_for_cpu_nodes, term)) for term in read_terms(placement))
@@ -116,6 +142,10 @@ def _meets(pool: Pool, demand: Demand) -> bool | None:
     if key in _INSTANCE_TYPE_KEYS and demand.operator in ("In", "NotIn"):
         among = pool.may_have_instance_type(values)
         return among if demand.operator == "In" or among is None else not among
+    choices = pool.label_choices(key)
+    if choices and demand.operator in ("In", "NotIn"):
+        left = set(choices) & set(values) if demand.operator == "In" else set(choices) - set(values)
+        return bool(left)
     return _compare(pool.label(key), demand.operator, values)
 
 

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Literal
 
 from berth.rules.resource import Resource
-from berth.rules.stack_view.accelerators import Vendor
+from berth.rules.stack_view.accelerators import Accelerator, Vendor
 from berth.rules.stack_view.field import Field
-from berth.rules.stack_view.instances import Accelerators
+from berth.rules.stack_view.instances import Accelerators, is_cpu_only
+from berth.rules.stack_view.requirements import Requirements
 from berth.rules.stack_view.tolerations import Taint, read_taints
 from berth.rules.unknown import UNKNOWN, KnownAfterApplyError, Unknown
 
@@ -21,9 +22,8 @@ _KINDS: Mapping[str, Literal["node group", "Auto Scaling group"]] = {
     NODE_GROUP: "node group",
     AUTO_SCALING_GROUP: "Auto Scaling group",
 }
-_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-_FAMILY_KEYS = ("karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family")
-_VENDOR_OF_AMI = {"_NVIDIA": "nvidia", "_NEURON": "neuron"}
+AL2_GPU = "AL2_x86_64_GPU"
+"""The one image with NVIDIA's driver whose name does not end in `_NVIDIA`; Neuron uses it too."""
 _RUN_TIME_PREFIXES = (
     "amd.com/",
     "eks.amazonaws.com/instance-",
@@ -71,7 +71,7 @@ class Pool:
             KnownAfterApplyError: if they are known after apply.
         """
         if self.kind == "node pool":
-            return tuple(self._required_types())
+            return self._required_types()
         stated = tuple(item.text() or "" for item in self.body.at("instanceTypes").items())
         overrides = self.body.at("mixedInstancesPolicy", "launchTemplate", "overrides")
         stated += tuple(item.at("instanceType").text() or "" for item in overrides.items())
@@ -84,23 +84,63 @@ class Pool:
             return (in_template,) if in_template else ()
         return ()
 
-    def _required_types(self) -> list[str]:
-        types: list[str] = []
-        for requirement in self.body.at("spec", "template", "spec", "requirements").items():
-            if requirement.at("operator").text() != "In":
-                continue
-            values = [value.text() or "" for value in requirement.at("values").items()]
-            key = requirement.at("key").text()
-            if key == _INSTANCE_TYPE:
-                types += values
-            elif key in _FAMILY_KEYS:
-                types += [name for name in self.accelerators if name.partition(".")[0] in values]
-        return types
+    def _required_types(self) -> tuple[str, ...]:
+        return self.requirements.instance_types(self.accelerators)
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        """What a Karpenter node pool asks of its nodes."""
+        return Requirements(self.body.at("spec", "template", "spec", "requirements"))
 
     @property
     def gpu_types(self) -> tuple[str, ...]:
         """Those of its instance types that have an accelerator."""
         return tuple(name for name in self.instance_types if name in self.accelerators)
+
+    @property
+    def nodes(self) -> tuple[Accelerator, ...]:
+        """What its nodes may have, one for each of its instance types with an accelerator."""
+        return tuple(self.accelerators[name] for name in self.gpu_types)
+
+    @property
+    def has_no_gpus(self) -> bool | None:
+        """Whether it is sure to have no accelerator; None: nobody can say.
+
+        Raises:
+            KnownAfterApplyError: if its instance types are known after apply.
+        """
+        if self.kind == "node pool" and not self.instance_types:
+            return self.requirements.are_for_cpu_only
+        if self.instance_types:
+            return not self.gpu_types and all(map(is_cpu_only, self.instance_types))
+        if self._image_vendor() or isinstance(self.launch_template, Resource):
+            return None
+        if self.kind == "Auto Scaling group" or not self.body.at("launchTemplate").is_absent:
+            return None
+        return True  # EKS starts t3.medium
+
+    def node_bound(self, edge: Literal["minSize", "maxSize"]) -> int | None:
+        """Fewest or most nodes; None where there is no bound or it is not shown.
+
+        Raises:
+            KnownAfterApplyError: if it is known after apply.
+        """
+        if self.kind == "node group":
+            return self.body.at("scalingConfig", edge).integer()
+        return self.body.at(edge).integer() if self.kind == "Auto Scaling group" else None
+
+    @property
+    def ami_type(self) -> str | None:
+        """EKS's AMI type; `CUSTOM` where the launch template names an image.
+
+        Raises:
+            KnownAfterApplyError: if it is known after apply.
+        """
+        stated = self.body.at("amiType").text()
+        template = self.launch_template
+        if stated is None and self.kind == "node group" and isinstance(template, Resource):
+            return None if Field(template.props).at("imageId").is_absent else "CUSTOM"
+        return stated
 
     @cached_property
     def vendor(self) -> Vendor | None:
@@ -109,20 +149,34 @@ class Pool:
         Raises:
             KnownAfterApplyError: if the stack does not know yet.
         """
+        by_image = self._image_vendor()
         try:
             types = self.gpu_types
         except KnownAfterApplyError:
-            by_image = self._vendor_by_image()
             if by_image is None:
                 raise
             return by_image
+        if not self.instance_types:
+            return by_image
         return self.accelerators[types[0]].vendor if types else None
 
-    def _vendor_by_image(self) -> Vendor | None:
+    def _image_vendor(self) -> Vendor | None:
         ami_type = self.body.at("amiType").value
-        if isinstance(ami_type, str) and ami_type.endswith("_NVIDIA"):
+        if not isinstance(ami_type, str):
+            return None
+        if ami_type.endswith("_NVIDIA") or ami_type == AL2_GPU:
             return "nvidia"
-        return "neuron" if isinstance(ami_type, str) and ami_type.endswith("_NEURON") else None
+        return "neuron" if ami_type.endswith("_NEURON") else None
+
+    @property
+    def has_driver_image(self) -> bool:
+        """Its EKS image brings the NVIDIA driver.
+
+        Raises:
+            KnownAfterApplyError: if the AMI type is known after apply.
+        """
+        stated = self.body.at("amiType").text() or ""
+        return stated.endswith("_NVIDIA") or stated == AL2_GPU
 
     @property
     def is_of_auto_mode(self) -> bool:
@@ -149,11 +203,19 @@ class Pool:
         """Value of a label on its nodes; None: they lack it."""
         if self.kind == "Auto Scaling group":
             return Open.NOT_SHOWN
-        labels = (
-            ("spec", "template", "metadata", "labels") if self.kind == "node pool" else ("labels",)
-        )
-        own = self.body.at(*labels, key)
+        own = self.labels.at(key)
         return self._built_in_label(key) if own.is_absent else _text_or_open(own)
+
+    @property
+    def labels(self) -> Field:
+        """The labels that it states for its nodes."""
+        if self.kind == "node pool":
+            return self.body.at("spec", "template", "metadata", "labels")
+        return self.body.at("labels")
+
+    def label_choices(self, key: str) -> tuple[str, ...]:
+        """Values that a Karpenter requirement leaves for a label; empty: it says nothing."""
+        return self.requirements.choices(key) if self.kind == "node pool" else ()
 
     def _built_in_label(self, key: str) -> str | Open | None:
         if key.startswith(_RUN_TIME_PREFIXES):
@@ -165,7 +227,8 @@ class Pool:
         if self.kind == "node pool":
             if key == "karpenter.sh/nodepool":
                 return _text_or_open(self.body.at("metadata", "name"))
-            return Open.AT_RUN_TIME if key == "karpenter.sh/capacity-type" else None
+            is_asked = key == "karpenter.sh/capacity-type" or self.requirements.mentions(key)
+            return Open.AT_RUN_TIME if is_asked else None
         if key == "eks.amazonaws.com/nodegroup":
             return _text_or_open(self.body.at("nodeGroupName"))
         if key == "eks.amazonaws.com/capacityType":
@@ -175,9 +238,14 @@ class Pool:
 
     def _architecture(self) -> str | Open:
         ami_type = self.body.at("amiType").value
-        if not isinstance(ami_type, str) or ami_type == "CUSTOM":
-            return Open.AT_RUN_TIME
-        return "arm64" if "ARM_64" in ami_type else "amd64"
+        if isinstance(ami_type, str) and ami_type != "CUSTOM":
+            return "arm64" if "ARM_64" in ami_type or "arm64" in ami_type else "amd64"
+        try:
+            found = {node.cpu_arch for node in self.nodes}
+        except KnownAfterApplyError:
+            found = set()
+        known = {"x86_64": "amd64", "arm64": "arm64"}
+        return known[found.pop()] if len(found) == 1 else Open.AT_RUN_TIME
 
     def may_have_instance_type(self, values: Sequence[str]) -> bool | None:
         """Whether it may start one of these instance types; None: nobody can say yet."""

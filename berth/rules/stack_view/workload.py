@@ -1,211 +1,46 @@
-"""Workloads: the pods that a resource makes, and what each of their containers is."""
+"""Workloads: resources that make pods, and where in each the pod templates are."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any
+
+import yaml
 
 from berth.rules.resource import Resource
-from berth.rules.stack_view.accelerators import MIG_PREFIX, is_accelerator_key, parse_quantity
-from berth.rules.stack_view.command_line import literal_env, read_commands
-from berth.rules.stack_view.engine_arguments import EngineArguments, engine_options
+from berth.rules.stack_view.config_maps import ConfigMaps
 from berth.rules.stack_view.field import Field
-from berth.rules.stack_view.image import Image, parse_image
+from berth.rules.stack_view.pod import Container, Pod, Role, options_as_words
+from berth.rules.unknown import UNKNOWN
 
-Role = Literal["", "leader", "worker"]
+__all__ = ["Container", "Pod", "Role", "Workload", "as_workload"]
 
-_TEMPLATE = "spec.template.spec"
-_POD_SPECS = {
-    ("", "Pod"): "spec",
+_TEMPLATE = "spec.template"
+_POD_TEMPLATES = {
+    ("", "Pod"): "",
     ("apps", "DaemonSet"): _TEMPLATE,
     ("apps", "Deployment"): _TEMPLATE,
     ("apps", "ReplicaSet"): _TEMPLATE,
     ("apps", "StatefulSet"): _TEMPLATE,
-    ("batch", "CronJob"): "spec.jobTemplate.spec.template.spec",
+    ("batch", "CronJob"): "spec.jobTemplate.spec.template",
     ("batch", "Job"): _TEMPLATE,
 }
+_REPLICAS = {"CronJob": "spec.jobTemplate.spec.parallelism", "Job": "spec.parallelism"}
 _RAY_CLUSTERS = {
     "RayCluster": "spec",
     "RayJob": "spec.rayClusterSpec",
     "RayService": "spec.rayClusterConfig",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Container:
-    """One container of a pod template."""
-
-    pod: "Pod"
-    body: Field
-    init: bool
-
-    @property
-    def resource(self) -> Resource:
-        """The resource that it is written in."""
-        return self.pod.resource
-
-    @property
-    def name(self) -> str:
-        """How a message calls it."""
-        name = self.body.at("name").value
-        return f"container {name}" if isinstance(name, str) and name else self.body.path
-
-    @cached_property
-    def image(self) -> Image | None:
-        """Its image; None where none is stated.
-
-        Raises:
-            KnownAfterApplyError: if it is known after apply.
-        """
-        reference = self.body.at("image").text()
-        return parse_image(reference) if reference else None
-
-    @cached_property
-    def commands(self) -> list[list[str]]:
-        """The commands that it runs, as far as the stack states any."""
-        body = self.body
-        return read_commands(body.at("command"), body.at("args"), body.at("env"))
-
-    @cached_property
-    def engine_arguments(self) -> EngineArguments | None:
-        """The engine's arguments; None where it does not run one, or with arguments kept elsewhere.
-
-        Raises:
-            KnownAfterApplyError: if they are known after apply.
-        """
-        path = self.body.at("args" if not self.body.at("args").is_absent else "command").path
-        for command in self.commands:
-            options = engine_options(command)
-            if options is not None:
-                return EngineArguments(tuple(options), path)
-        image = self.image
-        runs_entry_point = self.body.at("command").is_absent
-        if runs_entry_point and image and image.is_engine and not image.is_for_cpu:
-            return EngineArguments(tuple(word for words in self.commands for word in words), path)
-        return None
-
-    @property
-    def is_model_server(self) -> bool:
-        """It runs an inference engine on a GPU, or an image made for that.
-
-        Raises:
-            KnownAfterApplyError: if neither the image nor the arguments are known yet.
-        """
-        if self.init:
-            return False
-        starts = any(engine_options(command) is not None for command in self.commands)
-        image = self.image
-        if image and (image.is_gpu_agent or image.is_for_cpu):
-            return False
-        if self._asks_for_cpu():
-            return False
-        return starts or bool(image and (image.is_engine or image.is_gpu_base))
-
-    @property
-    def is_gpu_agent(self) -> bool:
-        """Part of what makes GPUs usable on a node."""
-        return self.image is not None and self.image.is_gpu_agent
-
-    @property
-    def literal_env(self) -> dict[str, str]:
-        """Variables with a value that the stack states."""
-        return literal_env(self.body.at("env"))
-
-    def quantities(self, kind: Literal["limits", "requests"]) -> dict[str, Field]:
-        """Accelerators under limits or requests, zero included.
-
-        Raises:
-            KnownAfterApplyError: if the keys are known after apply.
-        """
-        entries = self.body.at("resources", kind).entries()
-        return {
-            key: entry
-            for key, entry in entries.items()
-            if is_accelerator_key(key) and (entry.is_unknown or _is_scalar(entry.value))
-        }
-
-    @property
-    def asked_keys(self) -> list[str]:
-        """Accelerators that it asks for; a quantity that is not a number counts as asked for.
-
-        Raises:
-            KnownAfterApplyError: if they are known after apply.
-        """
-        asked = {**self.quantities("requests"), **self.quantities("limits")}
-        return [key for key, field in asked.items() if parse_quantity(field.known()) != Decimal(0)]
-
-    @property
-    def gpus(self) -> int | None:
-        """Sum of its accelerators, from limits, else from requests; None if that is not whole.
-
-        Raises:
-            KnownAfterApplyError: if it is known after apply.
-        """
-        if self.claims:
-            return None
-        for kind in ("limits", "requests"):
-            counts = [parse_quantity(field.known()) for field in self.quantities(kind).values()]
-            total = sum((count for count in counts if count is not None), Decimal(0))
-            if None in counts or total != total.to_integral_value() or total < 0:
-                return None
-            if total:
-                return int(total)
-        return None
-
-    @property
-    def has_mig_devices(self) -> bool:
-        """It asks for parts of a GPU by MIG profile."""
-        return any(key.startswith(MIG_PREFIX) for key in self.asked_keys)
-
-    @property
-    def claims(self) -> list[Field]:
-        """Devices that it takes from claims of the pod (dynamic resource allocation)."""
-        if not self.pod.spec.at("resourceClaims").items():
-            return []
-        return self.body.at("resources", "claims").items()
-
-    def _asks_for_cpu(self) -> bool:
-        for words in self.commands:
-            for index, word in enumerate(words):
-                following = words[index + 1] if index + 1 < len(words) else ""
-                if word == "--device=cpu" or (word, following) == ("--device", "cpu"):
-                    return True
-        return False
-
-
-@dataclass(frozen=True, eq=False)
-class Pod:
-    """One pod template of a workload."""
-
-    workload: "Workload"
-    spec: Field
-    role: Role = ""
-    """In a group: whether it leads or follows."""
-
-    @property
-    def resource(self) -> Resource:
-        """The resource that it is written in."""
-        return self.workload.resource
-
-    @cached_property
-    def containers(self) -> tuple[Container, ...]:
-        """Its containers, without init containers; one unknown where the list is unknown."""
-        return tuple(self._containers("containers", init=False))
-
-    @cached_property
-    def init_containers(self) -> tuple[Container, ...]:
-        """Its init containers; none where the list is known after apply."""
-        return tuple(self._containers("initContainers", init=True))
-
-    def _containers(self, key: str, *, init: bool) -> Iterator[Container]:
-        listed = self.spec.at(key)
-        if listed.is_unknown:
-            if not init:
-                yield Container(self, listed, init)
-            return
-        for item in listed.items():
-            yield Container(self, item, init)
+_GROUP_OF_KIND = {
+    "LeaderWorkerSet": "leaderworkerset.x-k8s.io",
+    "InferenceService": "serving.kserve.io",
+    "LLMInferenceService": "serving.kserve.io",
+    "ClusterServingRuntime": "serving.kserve.io",
+    "ServingRuntime": "serving.kserve.io",
+    "DynamoGraphDeployment": "nvidia.com",
+    "DynamoComponentDeployment": "nvidia.com",
+    **dict.fromkeys(_RAY_CLUSTERS, "ray.io"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +49,7 @@ class Workload:
 
     resource: Resource
     kind: str
+    config_maps: ConfigMaps = field(default_factory=dict)
 
     @property
     def body(self) -> Field:
@@ -221,9 +57,25 @@ class Workload:
         return Field(self.resource.props)
 
     @property
+    def is_ray(self) -> bool:
+        """A Ray cluster."""
+        return self.kind in _RAY_CLUSTERS
+
+    @property
+    def is_job(self) -> bool:
+        """It ends."""
+        return self.kind in ("Job", "CronJob", "RayJob")
+
+    @property
     def is_group(self) -> bool:
-        """Its pods work as one: a LeaderWorkerSet or a Ray cluster."""
-        return self.kind == "LeaderWorkerSet" or self.kind in _RAY_CLUSTERS
+        """Its pods work as one: a LeaderWorkerSet, a Ray cluster, several nodes of one server."""
+        return self.kind == "LeaderWorkerSet" or self.is_ray or self._has_nodes
+
+    @property
+    def _has_nodes(self) -> bool:
+        if self.kind == "LLMInferenceService":
+            return not self.body.at("spec", "worker").is_absent
+        return any(pod.role == "leader" for pod in self.pods)
 
     @property
     def group_size(self) -> int:
@@ -235,44 +87,184 @@ class Workload:
         return self.body.at("spec", "leaderWorkerTemplate", "size").integer() or 1
 
     @cached_property
+    def serve_words(self) -> tuple[str, ...]:
+        """Engine options in the application that a RayService runs, as words."""
+        text = self.body.at("spec", "serveConfigV2").value if self.kind == "RayService" else None
+        if not isinstance(text, str):
+            return ()
+        try:
+            return tuple(_engine_words(yaml.load(text, Loader=yaml.CSafeLoader)))
+        except (yaml.YAMLError, RecursionError):
+            return ()
+
+    @cached_property
     def pods(self) -> tuple[Pod, ...]:
         """Its pod templates."""
-        if self.kind == "LeaderWorkerSet":
-            return tuple(self._leader_and_workers())
-        if self.kind in _RAY_CLUSTERS:
-            return tuple(self._ray_pods())
-        path = next(path for (_, kind), path in _POD_SPECS.items() if kind == self.kind)
-        return (Pod(self, self.body.at(*path.split("."))),)
-
-    def _leader_and_workers(self) -> Iterator[Pod]:
-        template = self.body.at("spec", "leaderWorkerTemplate")
-        leader = template.at("leaderTemplate")
-        if not leader.is_absent:
-            yield Pod(self, leader.at("spec"), "leader")
-        yield Pod(self, template.at("workerTemplate", "spec"), "worker")
-
-    def _ray_pods(self) -> Iterator[Pod]:
-        cluster = self.body.at(*_RAY_CLUSTERS[self.kind].split("."))
-        yield Pod(self, cluster.at("headGroupSpec", "template", "spec"), "leader")
-        groups = cluster.at("workerGroupSpecs")
-        for group in [] if groups.is_unknown else groups.items():
-            yield Pod(self, group.at("template", "spec"), "worker")
+        find = _FINDERS.get(self.kind)
+        if find:
+            return tuple(find(self))
+        path = next(path for (_, kind), path in _POD_TEMPLATES.items() if kind == self.kind)
+        template = self.body.at(*path.split(".")) if path else self.body
+        replicas = self.body.at(*_REPLICAS.get(self.kind, "spec.replicas").split("."))
+        return (Pod(self, template.at("spec"), "", template.at("metadata"), replicas=replicas),)
 
 
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
+def _of_leader_worker_set(workload: Workload) -> Iterator[Pod]:
+    template = workload.body.at("spec", "leaderWorkerTemplate")
+    replicas = workload.body.at("spec", "replicas")
+    size = template.at("size")
+    leader, worker = template.at("leaderTemplate"), template.at("workerTemplate")
+    if not leader.is_absent:
+        yield Pod(workload, leader.at("spec"), "leader", leader.at("metadata"), replicas=replicas)
+        count = size.value if size.is_unknown else max(0, (size.integer() or 1) - 1)
+        size = Field(count, size.path)
+    yield Pod(workload, worker.at("spec"), "worker", worker.at("metadata"), size, replicas)
 
 
-def as_workload(resource: Resource) -> Workload | None:
+def _of_ray(workload: Workload) -> Iterator[Pod]:
+    cluster = workload.body.at(*_RAY_CLUSTERS[workload.kind].split("."))
+    head = cluster.at("headGroupSpec", "template")
+    yield Pod(workload, head.at("spec"), "leader", head.at("metadata"))
+    groups = cluster.at("workerGroupSpecs")
+    for group in [] if groups.is_unknown else groups.items():
+        template = group.at("template")
+        hosts = group.at("numOfHosts")
+        yield Pod(
+            workload,
+            template.at("spec"),
+            "worker",
+            template.at("metadata"),
+            hosts,
+            group.at("replicas"),
+        )
+
+
+def _of_inference_service(workload: Workload) -> Iterator[Pod]:
+    for part in ("predictor", "transformer", "explainer"):
+        spec = workload.body.at("spec", part)
+        if spec.is_absent or spec.is_unknown or not isinstance(spec.value, Mapping):
+            continue
+        model = spec.at("model")
+        stated = spec.value.get("containers")
+        containers = list(stated) if isinstance(stated, list) else []
+        is_model = isinstance(model.value, Mapping)
+        if is_model:
+            containers.insert(0, {"name": "kserve-container", **model.value})
+        model_format = str(model.at("modelFormat", "name").value).lower()
+        synthetic = Field({**spec.value, "containers": containers}, spec.path)
+        yield Pod(
+            workload,
+            synthetic if is_model else spec,
+            "",
+            workload.body.at("metadata"),
+            replicas=spec.at("minReplicas"),
+            default_engine="vllm" if model_format in ("huggingface", "vllm") else None,
+        )
+
+
+def _of_llm_inference_service(workload: Workload) -> Iterator[Pod]:
+    spec = workload.body.at("spec")
+    for part in (spec, spec.at("prefill")):
+        worker = part.at("worker")
+        role: Role = "" if worker.is_absent else "leader"
+        replicas = part.at("replicas")
+        if not part.at("template").is_absent:
+            yield Pod(workload, part.at("template"), role, replicas=replicas)
+        if not worker.is_absent:
+            yield Pod(workload, worker, "worker", replicas=replicas)
+
+
+def _of_serving_runtime(workload: Workload) -> Iterator[Pod]:
+    yield Pod(workload, workload.body.at("spec"), replicas=Field(0))
+
+
+def _of_dynamo(workload: Workload) -> Iterator[Pod]:
+    spec = workload.body.at("spec")
+    services = spec.at("services")
+    parts = [spec] if services.is_absent else list(services.entries().values())
+    for service in parts:
+        extra = service.at("extraPodSpec")
+        if extra.is_unknown or not isinstance(extra.value, Mapping):
+            continue
+        main = extra.at("mainContainer")
+        body = dict(main.value) if isinstance(main.value, Mapping) else {}
+        body.setdefault("name", "main")
+        if not service.at("resources").is_absent:
+            body["resources"] = _dynamo_resources(service.at("resources"))
+        others = extra.value.get("containers")
+        containers = [body, *others] if isinstance(others, list) else [body]
+        synthetic = {**extra.value, "containers": containers}
+        nodes = service.at("multinode", "nodeCount")
+        role: Role = "leader" if not nodes.is_absent and nodes.value != 1 else ""
+        yield Pod(
+            workload,
+            Field(synthetic, extra.path),
+            role,
+            service.at("extraPodMetadata"),
+            nodes,
+            service.at("replicas"),
+        )
+
+
+def _dynamo_resources(resources: Field) -> Any:
+    """Resources in the spelling of Kubernetes: Dynamo counts under `gpu` and `custom`."""
+    if resources.is_unknown:
+        return UNKNOWN
+    translated: dict[str, Any] = {}
+    for kind in ("limits", "requests"):
+        stated = resources.at(kind)
+        if stated.is_unknown or stated.is_absent:
+            translated |= {} if stated.is_absent else {kind: UNKNOWN}
+            continue
+        entries = {key: entry.value for key, entry in stated.entries().items()}
+        custom = entries.pop("custom", None)
+        if "gpu" in entries:
+            gpu_type = entries.pop("gpuType", None)
+            key = gpu_type if isinstance(gpu_type, str) else "nvidia.com/gpu"
+            entries[key] = entries.pop("gpu")
+        translated[kind] = {**entries, **(custom if isinstance(custom, Mapping) else {})}
+    return translated
+
+
+_FINDERS: Mapping[str, Callable[[Workload], Iterator[Pod]]] = {
+    "LeaderWorkerSet": _of_leader_worker_set,
+    "InferenceService": _of_inference_service,
+    "LLMInferenceService": _of_llm_inference_service,
+    "ServingRuntime": _of_serving_runtime,
+    "ClusterServingRuntime": _of_serving_runtime,
+    "DynamoGraphDeployment": _of_dynamo,
+    "DynamoComponentDeployment": _of_dynamo,
+    **dict.fromkeys(_RAY_CLUSTERS, _of_ray),
+}
+
+
+def _engine_words(data: object, depth: int = 0) -> list[str]:
+    """Options under `engine_kwargs`, wherever an application has them, and its model."""
+    if depth > 8:
+        return []
+    if isinstance(data, list):
+        return [word for item in data for word in _engine_words(item, depth + 1)]
+    if not isinstance(data, Mapping):
+        return []
+    words: list[str] = []
+    for key, value in data.items():
+        if key == "engine_kwargs" and isinstance(value, Mapping):
+            words += options_as_words(value)
+        elif key in ("model_source", "model_id") and isinstance(value, str) and key not in words:
+            words += [f"--model={value}"] if key == "model_source" else []
+        else:
+            words += _engine_words(value, depth + 1)
+    return words
+
+
+def as_workload(resource: Resource, config_maps: ConfigMaps | None = None) -> Workload | None:
     """The resource as a workload, if it is one of Kubernetes' or of a group that is known here."""
     owner, _, kind = resource.type.rpartition(":")
     provider, _, group_version = owner.partition(":")
     if provider != "kubernetes":
         return None
     group = group_version.partition("/")[0]
-    is_workload = (
-        ("" if group == "core" else group, kind) in _POD_SPECS
-        or (group == "leaderworkerset.x-k8s.io" and kind == "LeaderWorkerSet")
-        or (group == "ray.io" and kind in _RAY_CLUSTERS)
+    is_workload = ("" if group == "core" else group, kind) in _POD_TEMPLATES or (
+        _GROUP_OF_KIND.get(kind) == group
     )
-    return Workload(resource, kind) if is_workload else None
+    return Workload(resource, kind, config_maps or {}) if is_workload else None

@@ -1,6 +1,7 @@
 """What a preview's report says, without an engine."""
 
 import json
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -14,12 +15,16 @@ from berth.costs.from_plan import estimate
 from berth.engine.preview import EnginePreview, PolicyFinding, PreviewedResource
 from tests.unit.planner.stacks import an_8b, an_l4_tier, planned
 
+DAY = date(2026, 11, 30)
 URN = "urn:pulumi:l4-dev::berth::kubernetes:apps/v1:Deployment::berth-chat"
 
 
-def a_report(monthly_usd: str | None = None, **preview: Any) -> Report:
+def a_report(
+    monthly_usd: str | None = None, region: str = "us-east-1", day: date = DAY, **preview: Any
+) -> Report:
     budget = {} if monthly_usd is None else {"budget": {"monthly_usd": Decimal(monthly_usd)}}
-    plan = planned(tiers={"l4": an_l4_tier(min_nodes=1)}, models={"chat": an_8b()}, **budget)
+    tiers = {"l4": an_l4_tier(min_nodes=1)}
+    plan = planned(region=region, as_of=day, tiers=tiers, models={"chat": an_8b()}, **budget)
     return Report(
         stack="l4-dev",
         plan=plan,
@@ -75,7 +80,21 @@ def test_the_budget_is_a_limit_that_may_be_reached() -> None:
     assert at_limit.findings == []
     (finding,) = above.findings
     assert (finding.kind, finding.enforcement_level) == ("budget-exceeded", "mandatory")
-    assert finding.message.endswith(f"0.01 above the budget of {usd - Decimal('0.01')}")
+    assert f"{usd} USD a month, 0.01 above" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("region", "day", "level"),
+    [
+        pytest.param("us-west-2", DAY, "advisory", id="what stands around the GPUs"),
+        pytest.param("us-east-1", date(2020, 1, 30), "mandatory", id="the GPU nodes"),
+    ],
+)
+def test_a_budget_does_not_hold_what_has_no_price(region: str, day: date, level: str) -> None:
+    (finding,) = a_report("1000000", region, day).findings
+
+    assert (finding.kind, finding.enforcement_level) == ("budget-exceeded", level)
+    assert "is unknown" in finding.message
 
 
 def test_what_later_parts_bring_is_absent() -> None:

@@ -83,7 +83,7 @@ def test_tiers_hold_together(made: dict[str, Any], seed: int) -> None:
     for server in plan.servers.values():
         pool = plan.pools[server.tier]
         spec = pod_template(server, pool).spec
-        selector = spec.node_selector  # type: ignore[union-attr]
-        assert selector.items() <= labels[server.tier].items()  # type: ignore[union-attr]
-        tolerated = {each.key for each in spec.tolerations}  # type: ignore[union-attr]
+        selector = spec.node_selector
+        assert selector.items() <= labels[server.tier].items()
+        tolerated = {each.key for each in spec.tolerations}
         assert naming.GPU_TAINT_KEY[pool.gpu_vendor] in tolerated

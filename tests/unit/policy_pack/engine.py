@@ -11,7 +11,7 @@ from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
 
 from berth.policy_pack.analyzer import BerthAnalyzer
 from berth.policy_pack.policies import make_policies
-from berth.rules.registry import RULES
+from berth.rules.registry import RULES as ALL_RULES
 
 CONTEXT: Any = mock.Mock(name="ServicerContext")
 LEVEL_NAMES = {
@@ -19,6 +19,22 @@ LEVEL_NAMES = {
     analyzer_pb2.MANDATORY: "mandatory",
     analyzer_pb2.DISABLED: "disabled",
 }
+
+RULES = [
+    rule
+    for rule in ALL_RULES
+    if rule.id
+    in (
+        "driver-double-install",
+        "gpu-pool-untainted",
+        "gpu-request-limit-mismatch",
+        "gpu-request-missing",
+        "image-unpinned",
+        "missing-toleration",
+        "tp-exceeds-gpus",
+    )
+]
+"""Enough of every level and scope to try the pack with."""
 
 
 def secret(value: Any) -> dict[str, Any]:

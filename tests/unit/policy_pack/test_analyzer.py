@@ -16,10 +16,10 @@ from berth.policy_pack.analyzer import SDK_VERSION, BerthAnalyzer
 from berth.policy_pack.plain import plain_properties
 from berth.policy_pack.policies import make_policies
 from berth.rules.finding import split_message
-from berth.rules.registry import RULES
 from tests.unit.policy_pack.engine import (
     CONTEXT,
     LEVEL_NAMES,
+    RULES,
     analyze,
     analyze_stack,
     analyzer,

@@ -19,7 +19,7 @@ CASES = yaml.load(
 def test_exactly_these_kinds_are_found(case: dict[str, Any]) -> None:
     stack = [Resource(entry["type"], entry["name"], "", entry["props"]) for entry in case["stack"]]
 
-    report = check(stack, "dev")
+    report = check(stack)
 
     assert sorted({finding.kind for finding in report.findings}) == case["kinds"]
     assert (report.not_checked, report.surprises) == ((), ())

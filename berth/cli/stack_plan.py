@@ -1,0 +1,39 @@
+"""The plan of a stack file, as `berth plan` and `berth preview` both need it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from berth.catalog.load import load_catalog
+from berth.config.read import read_stack_file, with_lines
+from berth.planner.account import Account
+from berth.planner.errors import PlanError
+from berth.planner.make_plan import make_plan
+from berth.planner.plan import Plan
+from berth.planner.start import StartFinding, check_start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStack:
+    """A plan, and what keeps its nodes from starting, as far as no account is asked."""
+
+    plan: Plan
+    start: Sequence[StartFinding]
+
+
+def planned_stack(path: Path) -> PlannedStack:
+    """Plan the stack in the file at `path`, with what is assumed of an account.
+
+    Raises:
+        ConfigError: if it cannot be read.
+        PlanError: if it cannot be planned as written; each line says where in the file.
+    """
+    config = read_stack_file(path, date.today())
+    catalog = load_catalog()
+    account = Account.assumed(config.region, catalog)
+    try:
+        plan = make_plan(config, catalog, account)
+    except PlanError as error:
+        raise PlanError(with_lines(path, error.lines)) from None
+    return PlannedStack(plan=plan, start=check_start(config, plan, catalog, account))
