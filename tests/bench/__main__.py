@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-MEASURES = ("preview", "plans")
+MEASURES = ("preview", "tiers", "plans")
 """Modules here, each with a `main` that prints what it measured."""
 
 
