@@ -14,6 +14,7 @@ from berth.config.problems import ConfigError, one_line
 from berth.planner.errors import PlanError
 
 COMMANDS: Final = {
+    "calibrate": "two benchmarks of a live server to a calibration file",
     "plan": "where one model fits, with which flags, and why not elsewhere",
     "preview": "resources, plan, policies and cost of a stack in one report",
     "schema": "write the JSON schema of a stack file",
@@ -68,7 +69,9 @@ def _run(words: list[str]) -> int:
         return _say(UNUSABLE, f"berth: {one_line(chosen)} is no command; {fix}")
     module = importlib.import_module(f"berth.cli.{chosen}") if chosen else None
     parser = _OneLineParser(
-        prog="berth", description="Plan, price, check and build GPU inference stacks."
+        prog="berth",
+        description="Plan, price, check and build GPU inference stacks.",
+        formatter_class=_OnOneLine,
     )
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--debug", action="store_true", help="show where an internal error arose")
@@ -82,6 +85,14 @@ def _run(words: list[str]) -> int:
     if module is None:
         parser.error("no command given")
     return int(module.run(arguments))
+
+
+class _OnOneLine(argparse.HelpFormatter):
+    """Help with room for the longest command beside its text."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=40)
+        self._action_max_length = max(map(len, COMMANDS)) + 4
 
 
 class _OneLineParser(argparse.ArgumentParser):

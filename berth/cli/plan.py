@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, get_args
 
@@ -12,6 +13,7 @@ from berth.catalog.config_values import ModelConfigError
 from berth.catalog.gpu import find_gpu, find_unusable_instance
 from berth.catalog.load import Catalog, load_catalog
 from berth.catalog.model_shape import Model
+from berth.cli.plan_load import add_load_arguments, has_load, load_problems, plan_load
 from berth.cli.plan_page import print_page, print_why
 from berth.cli.plan_plot import write_plot
 from berth.config.problems import ConfigError, one_line, plain
@@ -46,19 +48,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--dtype", choices=("auto", "bf16", "fp16", "fp32"), default="auto")
     for name in ("tensor-parallel-size", "max-model-len", "max-num-seqs", "max-num-batched-tokens"):
         parser.add_argument(f"--{name}", type=whole_number, metavar="N")
-    for name in ("kv-cache-memory-bytes", "block-size", "concurrency"):
+    for name in ("kv-cache-memory-bytes", "block-size", "pipeline-parallel-size", "replicas"):
         parser.add_argument(f"--{name}", type=whole_number, metavar="N")
-    for name in ("pipeline", "data", "decode-context"):
+    for name in ("data", "decode-context"):
         parser.add_argument(f"--{name}-parallel-size", type=whole_number, default=1, metavar="N")
     parser.add_argument("--enable-expert-parallel", action="store_true")
     parser.add_argument("--cpu-offload-gb", type=float, default=0.0, metavar="GIB")
     parser.add_argument("--no-enable-prefix-caching", action="store_true")
     parser.add_argument("--language-model-only", action="store_true", help="without vision")
-    parser.add_argument("--replicas", type=whole_number, default=1, metavar="N")
-    for name in ("input-tokens", "output-tokens"):
-        parser.add_argument(
-            f"--{name}", type=whole_number, default=0, metavar="N", help="of one request"
-        )
+    add_load_arguments(parser)
     parser.add_argument("--gpu-memory-utilization", type=float, metavar="SHARE")
     parser.add_argument("--enforce-eager", action="store_true")
     parser.add_argument("--vllm-version", default="", metavar="VERSION")
@@ -76,9 +74,13 @@ def run(args: argparse.Namespace) -> int:
     named = _tried(problems, _model, args, catalog)
     request = _tried(problems, _request, args, catalog)
     explained = _tried(problems, _explained, args, catalog)
+    problems += load_problems(args)
     if named is None or request is None or problems:
         return _refuse(*problems)
     model, name = named
+    if has_load(args):
+        code = _tried(problems, partial(plan_load, model, name, request), args, catalog)
+        return _refuse(*problems) if code is None else code
     started = time.perf_counter()
     found = search(model, request, catalog)
     search_ms = (time.perf_counter() - started) * 1000
@@ -184,13 +186,15 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
             )
     if problems:
         raise ConfigError(problems)
-    tokens = args.input_tokens + args.output_tokens
+    tokens = round((args.input_tokens or 0) + (args.output_tokens or 0))
     options = EngineOptions(
         vllm_version=args.vllm_version,
         quantization=args.quantization or "auto",
         dtype=args.dtype,
         kv_cache_dtype=args.kv_cache_dtype,
-        pipeline_parallel_size=args.pipeline_parallel_size,
+        pipeline_parallel_size=(
+            1 if args.pipeline_parallel_size is None else args.pipeline_parallel_size
+        ),
         data_parallel_size=args.data_parallel_size,
         decode_context_parallel_size=args.decode_context_parallel_size,
         expert_parallel=args.enable_expert_parallel,
@@ -204,7 +208,7 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         kv_cache_memory_bytes=args.kv_cache_memory_bytes,
         block_size=args.block_size,
         enforce_eager=args.enforce_eager,
-        load_requests=args.concurrency,
+        load_requests=None if args.concurrency is None else round(args.concurrency),
         load_tokens=tokens or None,
     )
     return Request(
@@ -212,7 +216,7 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         gpu=gpu,
         instance_type=args.instance_type,
         tensor_parallel_size=args.tensor_parallel_size,
-        replicas=args.replicas,
+        replicas=args.replicas or 1,
     )
 
 

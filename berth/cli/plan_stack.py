@@ -1,18 +1,19 @@
 """`berth plan --stack`: every model server of a stack file, without the engine."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from berth.cli.load_page import speed_lines
 from berth.cli.plan_page import memory_lines
 from berth.cli.stack_plan import planned_stack
 from berth.config.read import stack_file
 from berth.engine.project import find_project
 from berth.planner.document import plan_document
-from berth.planner.plan import Plan
+from berth.planner.plan import Plan, ServerPlan
 from berth.planner.start import StartFinding, start_document
 
 
@@ -50,10 +51,14 @@ def _print(plan: Plan, start: Sequence[StartFinding]) -> None:
                 "not bold",
             )
         )
-        for line in (*server.reasons, *memory_lines(server.memory)):
+        for line in (*server.reasons, *_speed(server), *memory_lines(server.memory)):
             console.print(Text(f"  {line}"))
         console.print(Text(f"  {' '.join(server.vllm_args)}", "dim"))
     console.print(Text("can it start?", "bold"))
     for each in start:
         said = f"; {each.problem}; {each.fix}" if each.problem else ""
         console.print(Text(f"  {each.tier}: {'yes' if each.ok else 'no'}{said}"))
+
+
+def _speed(server: ServerPlan) -> Iterator[str]:
+    return iter(()) if server.speed is None else speed_lines(server.speed)

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from berth.cli.load_page import speed_lines
 from berth.cli.preview_report import Report
 from berth.cli.resource_notes import note
 from berth.config.stack import CapacityBlock
@@ -161,6 +162,8 @@ def _server(server: ServerPlan) -> Iterator[Text]:
         f"requests of up to {server.max_model_len:,} tokens, {server.max_num_seqs} at once; "
         f"rollout {server.rollout}"
     )
+    if server.speed is not None:
+        yield from (Text(f"  {line}") for line in speed_lines(server.speed))
     yield from (Text(f"  {line}") for line in _memory(server.memory))
     for reason in server.reasons:
         yield Text(f"  does not fit: {reason}", "red")

@@ -25,10 +25,13 @@ from berth.config.cluster import (
 from berth.config.model import Config
 from berth.config.tier import EksTier, ExistingTier, HybridTier, TierConfig
 from berth.config.values import (
+    CachedShare,
     Day,
     GpuCount,
+    Milliseconds,
     Name,
     NodeCountOrNone,
+    Rate,
     Region,
     Registry,
     RequestCount,
@@ -85,13 +88,38 @@ TierChoice = Annotated[
 ]
 
 
+class LoadConfig(Config):
+    """Requests to one model server, all replicas together; one of the first two keys."""
+
+    requests_per_s: Rate | None = None
+    """Requests that arrive per second."""
+    concurrency: RequestCount | None = None
+    """Clients that ask again as soon as they are answered."""
+    input_tokens: TokenCount
+    """Mean length of a prompt."""
+    output_tokens: TokenCount
+    """Mean length of an answer."""
+    prefix_cache_share: CachedShare = 0.0
+    """Of a prompt, found in the prefix cache."""
+
+
+class GoalsConfig(Config):
+    """Mean latencies that must hold."""
+
+    ttft_ms: Milliseconds | None = None
+    """Time to the first token."""
+    itl_ms: Milliseconds | None = None
+    """Time per token after the first."""
+
+
 class ModelConfig(Config):
     """One model, served by one or more identical replicas."""
 
     model: Annotated[Text, Wanted("a catalog key", "meta-llama/Llama-3.1-8B-Instruct")]
     """A key of the catalog's models, spelled as on the Hugging Face hub."""
     tier: TierChoice
-    """A key of `berth:tiers`, or several in order of preference, all with the same GPUs."""
+    """A key of `berth:tiers`, several in order of preference, all with the same GPUs, or `auto`:
+    the cheapest tier that holds the load and its goals."""
     quantization: Literal["auto", "none", "fp8"] = "auto"
     """`auto`: the widest format that fits; never below 8 bits."""
     kv_cache_dtype: Literal["auto", "fp8"] = "auto"
@@ -106,8 +134,15 @@ class ModelConfig(Config):
     """Share of each GPU's memory that vLLM may use; left out: vLLM's default."""
     tensor_parallel_size: GpuCount | None = None
     """GPUs of one replica; left out: the smallest number that fits."""
-    replicas: NodeCountOrNone = 1
-    """Identical servers of this model."""
+    replicas: NodeCountOrNone | None = None
+    """Identical servers of this model; left out: as many as `load` needs, without one 1."""
+    load: (
+        Annotated[LoadConfig, Wanted("a load", "{requests_per_s: 12, input_tokens: 2000, ...}")]
+        | None
+    ) = None
+    """What all replicas together are asked; without it the plan says nothing of speed."""
+    goals: Annotated[GoalsConfig, Wanted("goals", "{ttft_ms: 1500, itl_ms: 40}")] | None = None
+    """Latencies that must hold under the load, on the high side of the estimate."""
 
     @property
     def tiers(self) -> tuple[str, ...]:

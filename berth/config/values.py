@@ -158,6 +158,14 @@ Usd = Annotated[
 ]
 Share = Annotated[float, Field(strict=True, gt=0, le=1), Wanted("a share of 1", 0.92)]
 
+CachedShare = Annotated[float, Field(strict=True, ge=0, lt=1), Wanted("a share below 1", 0.5)]
+Rate = Annotated[
+    float, Field(strict=True, gt=0, le=1_000_000), Wanted("requests per second, above 0", 12)
+]
+Milliseconds = Annotated[
+    float, Field(strict=True, gt=0, le=10_000_000), Wanted("milliseconds, above 0", 1500)
+]
+
 NodeCount = Annotated[int, Field(strict=True, ge=1, le=1000), Wanted("a whole number", 1)]
 NodeCountOrNone = Annotated[int, Field(strict=True, ge=0, le=1000), Wanted("a whole number", 0)]
 GpuCount = Annotated[int, Field(strict=True, ge=1, le=16), Wanted("a whole number", 8)]

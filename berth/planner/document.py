@@ -3,7 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from berth.planner.plan import MemoryPlan, Plan, PoolPlan, ServerPlan
+from berth.planner.plan import MemoryPlan, Plan, PoolPlan, ServerPlan, SpeedPlan, StartupPlan
+from berth.planner.startup import plan_startup
 
 
 def server_document(server: ServerPlan) -> dict[str, Any]:
@@ -22,6 +23,8 @@ def server_document(server: ServerPlan) -> dict[str, Any]:
         "fits": server.fits,
         "reasons": list(server.reasons),
         "memory": memory_document(server.memory),
+        "speed": None if server.speed is None else speed_document(server.speed),
+        "startup": startup_document(plan_startup(server.weights_bytes)),
         "vllm_args": list(server.vllm_args),
     }
 
@@ -32,6 +35,19 @@ def memory_document(memory: MemoryPlan) -> dict[str, Any]:
         name: round(value, 2) if isinstance(value, float) else value
         for name, value in asdict(memory).items()
     }
+
+
+def speed_document(speed: SpeedPlan) -> dict[str, Any]:
+    """The speed of all replicas, rounded to what the model can know."""
+    return {
+        name: round(value, 2) if isinstance(value, float) else value
+        for name, value in asdict(speed).items()
+    }
+
+
+def startup_document(startup: StartupPlan) -> dict[str, int]:
+    """Seconds of one start."""
+    return asdict(startup)
 
 
 def pool_document(pool: PoolPlan) -> dict[str, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 from berth.catalog.instance import Instance
+from berth.planner.startup import HUB_BYTES_PER_S, startup_budget_s
 
 GIB_BYTES = 1024**3
 MIB_PER_GIB = 1024
@@ -41,15 +42,9 @@ CACHED_REVISIONS = 2
 """The one that serves and the one that is being downloaded."""
 CACHE_MARGIN = 1.05
 """Tokenizer, configuration and partial files."""
-HUB_BYTES_PER_S = 0.2e9
-"""Weights that come cold from the hub: 141 GB took 10 to 40 minutes in public reports."""
-ENGINE_START_S = 300
-"""Compiling, capturing CUDA graphs, warming up."""
-COLD_FLOOR_S = 1800
-"""Least budget while weights come cold from the hub."""
 
 LOADING_SHARE = 0.25
-"""Of the weights in host memory while they are loaded, below which a server was seen to be ended."""
+"""Of the weights in host memory while loading; with less a server was seen to be ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,13 +121,12 @@ def host_needs(weights_bytes: int, gpus: int, share: NodeShare | None) -> HostNe
     else:
         memory_gib = max(memory_gib, min(memory_gib + page_cache_gib, share.memory_gib))
         cores = max(1, min(cores, share.cores))
-    download_s = weights_bytes / HUB_BYTES_PER_S
     return HostNeeds(
         cpu_request_cores=cores,
         host_memory_request_gib=memory_gib,
         shm_gib=shm_gib,
         model_cache_gib=ceil(weights_bytes * CACHED_REVISIONS * CACHE_MARGIN / GIB_BYTES),
-        startup_budget_s=max(COLD_FLOOR_S, ceil(2 * download_s) + ENGINE_START_S),
+        startup_budget_s=startup_budget_s(weights_bytes, HUB_BYTES_PER_S),
     )
 
 

@@ -12,7 +12,7 @@ from berth.planner.errors import PlanError, problem
 from berth.planner.host import HostNeeds, host_needs, least_memory_gib, node_share
 from berth.planner.network import plan_existing_network, plan_network, plan_system_pool
 from berth.planner.placement import Placement, place
-from berth.planner.plan import Plan, ServerPlan
+from berth.planner.plan import Plan, ServerPlan, SpeedPlan
 from berth.planner.pool_plan import pool_plan
 from berth.planner.pools import (
     Demand,
@@ -31,6 +31,7 @@ from berth.planner.software import (
     mirrored,
     nvidia_gpu_software,
 )
+from berth.planner.tier_choice import AUTO, TierChoice, choose_tiers, with_choices
 from berth.planner.tiers import Tier, resolve_tiers
 from berth.planner.vllm_args import ServerOptions, vllm_args
 
@@ -44,6 +45,8 @@ class _Server:
     weights_bytes: int
     tier: Tier
     placement: Placement
+    replicas: int
+    speed: SpeedPlan | None
     needs: HostNeeds
 
     @property
@@ -51,7 +54,7 @@ class _Server:
         return Demand(
             server=self.name,
             gpus_per_replica=self.placement.tensor_parallel_size,
-            replicas=self.config.replicas,
+            replicas=self.replicas,
             model_cache_gib=self.needs.model_cache_gib,
         )
 
@@ -68,12 +71,14 @@ def make_plan(config: StackConfig, catalog: Catalog, account: Account) -> Plan:
     existing_network = plan_existing_network(config, account, problems)
     _check_kubernetes(config, catalog, problems)
     tiers = resolve_tiers(config, catalog, account, problems)
+    choices = choose_tiers(config, catalog, tiers, problems)
+    config = with_choices(config, choices)
     check_lists(config, tiers, problems)
     order = priorities(config, problems)
     servers = [
         server
         for name in config.models
-        if (server := _place_server(name, config, catalog, tiers, problems)) is not None
+        if (server := _place_server(name, config, catalog, tiers, choices, problems)) is not None
     ]
     asked = shared_out({server.name: server.demand for server in servers}, config, tiers)
     filled = {name: _fill_tier(tier, asked[name], config, problems) for name, tier in tiers.items()}
@@ -136,13 +141,14 @@ def _place_server(
     config: StackConfig,
     catalog: Catalog,
     tiers: Mapping[str, Tier],
+    choices: Mapping[str, TierChoice | None],
     problems: list[str],
 ) -> _Server | None:
     """The server called `name` on its tier; None with a line in `problems`."""
     wanted = config.models[name]
     key = f"berth:models.{name}"
     for tier_name in wanted.tiers:
-        if tier_name not in config.tiers:
+        if tier_name not in (*config.tiers, AUTO):
             names = ", ".join(config.tiers)
             what = f"no tier {tier_name} in this stack"
             problems.append(problem(f"{key}.tier", what, f"the tiers are {names}"))
@@ -153,8 +159,12 @@ def _place_server(
     if tier is None:
         return None
     model = catalog.models[wanted.model]
-    version = catalog.software.vllm[tier.gpu.vendor].version
-    placement = place(name, wanted, model, tier, version, problems)
+    choice = choices.get(name)
+    if name in choices:
+        placement = choice.placement if choice is not None else None
+    else:
+        version = catalog.software.vllm[tier.gpu.vendor].version
+        placement = place(name, wanted, model, tier, version, problems)
     if placement is None:
         return None
     needs = _host_needs(name, model.weights_bytes, tier, placement, problems)
@@ -166,6 +176,8 @@ def _place_server(
         weights_bytes=model.weights_bytes,
         tier=tier,
         placement=placement,
+        replicas=1 if wanted.replicas is None else wanted.replicas,
+        speed=None if choice is None else choice.speed,
         needs=needs,
     )
 
@@ -232,11 +244,12 @@ def _server_plan(
         tensor_parallel_size=gpus,
         pipeline_parallel_size=1,
         gpus_per_replica=gpus,
-        replicas=server.config.replicas,
-        nodes=-(-server.config.replicas // (tier.gpus_per_node // gpus)),
+        replicas=server.replicas,
+        nodes=-(-server.replicas // (tier.gpus_per_node // gpus)),
         fits=verdict.fits,
         reasons=verdict.reasons,
         memory=verdict.memory,
+        speed=server.speed,
         vllm_args=vllm_args(_options(server)),
         vllm_version=engine.version,
         image=mirrored(engine.image, config),

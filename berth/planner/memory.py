@@ -41,6 +41,8 @@ class MemoryVerdict:
     """What `--quantization` has to say; None: vLLM reads it from the checkpoint."""
     other_repository: bool
     """The plan is for another repository than the model named, in the format asked for."""
+    terms: Terms
+    """The same in bytes."""
     load_peak_gib: float
     """Most that weights take on one GPU while they are loaded and converted."""
 
@@ -80,6 +82,7 @@ def plan_memory(model: Model, gpu: Gpu, options: EngineOptions) -> MemoryVerdict
             model, options.quantization, terms.rules.version
         ),
         other_repository=needs_other_repository(model, options.quantization),
+        terms=terms,
         load_peak_gib=terms.load_peak_bytes / GIB,
     )
 

@@ -47,7 +47,12 @@ def place(
     attempts: list[_Attempt] = []
     for quantization in formats:
         for size in sizes:
-            options = _options(config, model, quantization, size, vllm_version)
+            options = engine_options(
+                config,
+                "auto" if quantization == model.quantization else quantization,
+                size,
+                vllm_version,
+            )
             verdict = plan_memory(model, tier.gpu, options)
             if verdict.fits:
                 return Placement(
@@ -104,12 +109,13 @@ def _sizes(
     return (given,)
 
 
-def _options(
-    config: ModelConfig, model: Model, quantization: str, ranks: int, vllm_version: str
+def engine_options(
+    config: ModelConfig, quantization: str, ranks: int, vllm_version: str
 ) -> EngineOptions:
+    """What the stack says of the engine, with a format and a split."""
     return EngineOptions(
         vllm_version=vllm_version,
-        quantization="auto" if quantization == model.quantization else quantization,
+        quantization=quantization,
         kv_cache_dtype=config.kv_cache_dtype,
         tensor_parallel_size=ranks,
         max_model_len=config.max_model_len,

@@ -35,6 +35,46 @@ class MemoryPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedPlan:
+    """How fast a model server answers under its load, all replicas together; means."""
+
+    ttft_ms: float | None
+    """None: more arrives than is answered, so the queue grows without end."""
+    ttft_ms_low: float | None
+    ttft_ms_high: float | None
+    itl_ms: float
+    itl_ms_low: float
+    itl_ms_high: float
+    output_tokens_per_s: float
+    requests_per_s: float
+    capacity_requests_per_s: float
+    """At saturation; a plan uses a part of it."""
+    running_per_replica: float
+    decode_ceiling_tokens_per_s: float
+    """One request at nothing but memory bandwidth."""
+    single_stream_tokens_per_s: float
+    """One request alone, as the model expects it."""
+    tensor_parallel_tax_ms: float
+    """All-reduces in each token's time."""
+    evidence: Literal["calibrated", "measured", "low"]
+    """`low`: fewer than ten runs on this GPU are behind the constants."""
+    constants: str
+    """Which set of constants, or the calibration and its day."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartupPlan:
+    """Seconds from a new pod to its first answer."""
+
+    image_s: int
+    weights_s: int
+    compile_and_graphs_s: int
+    total_s: int
+    budget_s: int
+    """How long the start-up probe waits before it gives up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerPlan:
     """One model server: where it runs, how it is split, and with which arguments."""
 
@@ -55,6 +95,8 @@ class ServerPlan:
     fits: bool
     reasons: tuple[str, ...]
     memory: MemoryPlan
+    speed: SpeedPlan | None = None
+    """None where the stack states no load."""
     vllm_args: tuple[str, ...]
     """Arguments of `vllm serve`'s API server, `--model` first."""
     vllm_version: str

@@ -1,4 +1,4 @@
-"""Write docs/accuracy.md: plans beside the start-up logs of tests/data/start_logs.csv."""
+"""Write docs/accuracy.md and docs/speed-accuracy.md: plans beside published logs and runs."""
 
 import csv
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from berth.catalog.gpu import load_gpus
 from berth.catalog.model import find_model, load_models
 from berth.planner.accuracy import compare, read_start_log, report
+from tests.accuracy.speed_page import write_page
 
 ROOT = Path(__file__).parents[2]
 TIERS = (
@@ -33,6 +34,7 @@ def main() -> None:
     page = ROOT / "docs/accuracy.md"
     page.write_text(report(comparisons, TIERS), encoding="utf-8")
     print(f"{page.relative_to(ROOT)}: {len(comparisons)} logs")
+    print(f"docs/speed-accuracy.md: {write_page()} runs")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,8 @@ def values_of_a_block() -> dict[str, Any]:
                 "quantization": "fp8",
                 "max_model_len": 16384,
                 "replicas": 4,
+                "load": {"requests_per_s": 8, "input_tokens": 2000, "output_tokens": 300},
+                "goals": {"ttft_ms": 1500, "itl_ms": 40},
             }
         },
     }

@@ -1,0 +1,90 @@
+"""The answer to a `berth plan` with a load as the JSON that others read."""
+
+from typing import Any
+
+from berth.catalog.model_shape import Model
+from berth.planner.cheapest import Comparison, Option
+from berth.planner.document import speed_document, startup_document
+from berth.planner.search import Candidate
+from berth.planner.search_document import candidate_document, model_facts
+from berth.planner.speed.serving import Traffic
+from berth.planner.startup import plan_startup
+
+
+def candidate_of(option: Option, nameplate_gib: float = 0.0) -> Candidate:
+    """The same choice without its load."""
+    offer = option.nodes.offer if option.nodes is not None else None
+    return Candidate(
+        gpu=option.gpu,
+        instance_type=offer.instance_type if offer is not None else None,
+        options=option.options,
+        verdict=option.verdict,
+        nameplate_gib=nameplate_gib,
+    )
+
+
+def option_document(model: Model, name: str, option: Option) -> dict[str, Any]:
+    """One way to serve the load: memory, speed, start and price."""
+    sizing, nodes = option.sizing, option.nodes
+    replicas = sizing.replicas if sizing is not None else 1
+    document = candidate_document(model, candidate_of(option), name, replicas, 8)
+    document["gpus_per_replica"] = option.gpus
+    document["tier"] = nodes.offer.tier if nodes is not None else None
+    document["nodes"] = nodes.nodes if nodes is not None else None
+    misses = [miss.words() for miss in sizing.misses] if sizing is not None else []
+    reasons = [*document["reasons"], *misses]
+    if option.reason and option.reason not in reasons:
+        reasons.append(option.reason)
+    document["reasons"] = reasons
+    arguments = document.pop("vllm_args")
+    speed = option.plan()
+    document["speed"] = speed_document(speed) if speed is not None else None
+    document["startup"] = startup_document(
+        plan_startup(option.verdict.weights_bytes, enforce_eager=option.options.enforce_eager)
+    )
+    document["cost"] = _cost(option)
+    document["vllm_args"] = arguments
+    return document
+
+
+def _cost(option: Option) -> dict[str, Any] | None:
+    usd, per_tokens = option.usd_per_hour, option.usd_per_1m
+    if usd is None:
+        return None
+    return {
+        "usd_per_hour": f"{usd:.4f}".rstrip("0").rstrip("."),
+        "usd_per_1m_output_tokens": None if per_tokens is None else f"{per_tokens:.2f}",
+    }
+
+
+def comparison_document(
+    model: Model, name: str, found: Comparison, load: Traffic
+) -> dict[str, Any]:
+    """The choice, what is dearer and faster, and every GPU and format that lost."""
+    return {
+        "model": name,
+        "chosen": option_document(model, name, found.nearest),
+        "alternatives": [option_document(model, name, option) for option in found.pareto],
+        "rejected": [
+            {
+                "gpu": option.gpu,
+                "quantization": (
+                    model.quantization
+                    if option.options.quantization == "auto"
+                    else option.options.quantization
+                ),
+                "reason": reason,
+            }
+            for option, reason in found.rejected
+        ],
+        "meets_goals": found.chosen is not None,
+        "load": {
+            "requests_per_s": load.requests_per_s,
+            "concurrency": load.concurrency,
+            "input_tokens": load.input_tokens,
+            "output_tokens": load.output_tokens,
+            "prefix_cache_share": load.cached_share,
+            "accepted_tokens": load.accepted_tokens,
+        },
+        "model_facts": model_facts(model),
+    }

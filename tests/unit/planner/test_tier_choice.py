@@ -1,0 +1,69 @@
+"""Where a model server of a stack goes when it states a load, or several tiers."""
+
+from typing import Any
+
+from tests.unit.planner.stacks import an_8b, an_h100_tier, an_l4_tier, planned, refusal
+
+LOAD = {"requests_per_s": 2.0, "input_tokens": 1000, "output_tokens": 200}
+TIERS = {"l4": an_l4_tier(max_nodes=8), "h100": an_h100_tier()}
+
+
+def test_auto_takes_the_cheapest_tier_that_holds_the_goals() -> None:
+    server = planned_chat(tier="auto", load=LOAD, goals={"itl_ms": 80})
+
+    assert server.tier == "l4"
+    assert server.speed is not None
+    assert server.speed.itl_ms_high <= 80
+
+
+def test_auto_leaves_a_tier_that_misses_the_goals() -> None:
+    # one L4 reads 15 GB of weights at 300 GB/s: 50 ms a token at best
+    server = planned_chat(tier="auto", load=LOAD, goals={"itl_ms": 20})
+
+    assert server.tier == "h100"
+
+
+def test_auto_without_a_load_is_refused() -> None:
+    lines = refusal(tiers=TIERS, models={"chat": an_8b(tier="auto")})
+
+    assert lines == (
+        "berth:models.chat.tier: auto needs a load to choose by, and there is none; add load or "
+        "name a tier",
+    )
+
+
+def test_replicas_follow_the_load() -> None:
+    few = planned_chat(load=LOAD)
+    many = planned_chat(load=LOAD | {"requests_per_s": 8.0})
+
+    assert few.speed is not None
+    assert many.replicas > few.replicas
+    assert few.speed.requests_per_s <= 0.7 * few.speed.capacity_requests_per_s
+
+
+def test_without_a_load_there_is_one_replica_and_no_speed() -> None:
+    server = planned_chat()
+
+    assert (server.replicas, server.speed) == (1, None)
+
+
+def test_goals_out_of_reach_are_refused_with_the_best_and_its_limit() -> None:
+    lines = refusal(tiers=TIERS, models={"chat": an_8b(load=LOAD, goals={"itl_ms": 20})})
+
+    assert len(lines) == 1
+    assert lines[0].startswith("berth:models.chat.goals: the nearest, ")
+    assert "on the high side against 20 (" in lines[0]
+
+
+def test_more_load_than_the_tier_has_nodes_is_refused() -> None:
+    heavy = LOAD | {"requests_per_s": 500.0}
+
+    lines = refusal(tiers=TIERS, models={"chat": an_8b(load=heavy)})
+
+    assert lines[0].startswith("berth:models.chat.load: ")
+    assert "raise max_nodes or name another tier" in lines[0]
+
+
+def planned_chat(**changes: Any) -> Any:
+    """The plan of one 8B server on a stack of two tiers."""
+    return planned(tiers=TIERS, models={"chat": an_8b(**changes)}).servers["chat"]
