@@ -102,7 +102,7 @@ def _block(pool: PoolPlan, block: CapacityBlock, plan: Plan) -> Iterator[StartFi
             ok=True,
             problem=f"{following.reservation_id} takes over on "
             f"{moment_words(following.starts_at)}, {_gap_words(gap)}",
-            fix="run `up` on that day; give its servers another tier for the gap",
+            fix="run `up` on that day, after the first one ended; another tier bridges the gap",
         )
     elif is_open(block, as_of) and end < start_of(next_working_day(as_of)):
         yield from _ends_soon(pool, block, plan)

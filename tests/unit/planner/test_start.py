@@ -149,14 +149,14 @@ def test_from_its_end_on_the_following_block_serves() -> None:
         "next_ends_at": "2027-02-05T11:30:00Z",
     }
     config, catalog = (
-        a_stack(**h100(an_h100_tier(capacity=block), as_of="2027-01-31")),
+        a_stack(**h100(an_h100_tier(capacity=block), as_of="2027-01-30")),
         load_catalog(),
     )
     pool = make_plan(config, catalog, an_account()).pools["h100"]
 
     assert pool.capacity is not None
     assert getattr(pool.capacity, "reservation_id", None) == "cr-0123456789abcdef1"
-    assert found(an_account(), **h100(an_h100_tier(capacity=block), as_of="2027-01-31"))[0].ok
+    assert found(an_account(), **h100(an_h100_tier(capacity=block), as_of="2027-01-30"))[0].ok
 
 
 def test_a_type_that_the_zone_of_its_block_does_not_offer() -> None:
@@ -205,3 +205,22 @@ def test_an_image_of_ones_own_is_said_to_need_the_driver() -> None:
     said = found(account, tiers={"l4": tier}, models={"chat": an_8b()})
 
     assert any("must carry NVIDIA driver 595" in each.problem for each in said)
+
+
+@pytest.mark.parametrize(
+    ("day", "serves"),
+    [
+        pytest.param("2027-01-28", "cr-0123456789abcdef0", id="the day before the end"),
+        pytest.param("2027-01-29", "cr-0123456789abcdef1", id="the day of the end"),
+    ],
+)
+def test_the_next_block_takes_over_on_the_day_of_the_end(day: str, serves: str) -> None:
+    block = BLOCK | {
+        "next_reservation_id": "cr-0123456789abcdef1",
+        "next_starts_at": "2027-01-29T11:30:00Z",
+        "next_ends_at": "2027-02-05T11:30:00Z",
+    }
+    config = a_stack(**h100(an_h100_tier(capacity=block), as_of=day))
+    capacity = make_plan(config, load_catalog(), an_account()).pools["h100"].capacity
+
+    assert getattr(capacity, "reservation_id", None) == serves
