@@ -18,6 +18,7 @@ from berth.cli.plan_page import print_page, print_why
 from berth.cli.plan_plot import write_plot
 from berth.config.problems import ConfigError, one_line, plain
 from berth.planner.engine_options import EngineOptions, KvCacheDtype
+from berth.planner.load_document import unloaded_document
 from berth.planner.search import Request, Search, search
 from berth.planner.search_document import search_document
 from berth.planner.ways import ways_to_fit
@@ -92,6 +93,7 @@ def run(args: argparse.Namespace) -> int:
             replicas=request.replicas,
             gpus_per_node=_gpus_per_node(found, catalog),
         )
+        document["chosen"] |= unloaded_document(model, found.chosen, request.replicas, catalog)
         print(json.dumps(document | {"search_ms": round(search_ms, 3)}, indent=2))
     else:
         ways = [] if found.chosen.verdict.fits else ways_to_fit(model, found.chosen, catalog)

@@ -31,7 +31,8 @@ def candidate_document(
 ) -> dict[str, Any]:
     """One candidate; sizes in GiB per GPU."""
     options, verdict = candidate.options, candidate.verdict
-    per_node = max(1, gpus_per_node // max(1, candidate.gpus))
+    per_node = gpus_per_node // candidate.gpus
+    nodes = -(-replicas // per_node) if per_node else replicas * -(-candidate.gpus // gpus_per_node)
     return {
         "gpu": candidate.gpu,
         "instance_type": candidate.instance_type,
@@ -42,7 +43,7 @@ def candidate_document(
         "pipeline_parallel_size": options.pipeline_parallel_size,
         "gpus_per_replica": candidate.gpus,
         "replicas": replicas,
-        "nodes": -(-replicas // per_node),
+        "nodes": nodes,
         "fits": verdict.fits,
         "reasons": list(verdict.reasons),
         "memory": memory_document(verdict.memory),
