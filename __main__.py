@@ -25,6 +25,7 @@ from berth.planner.document import plan_document
 from berth.planner.errors import PlanError
 from berth.planner.make_plan import make_plan
 from berth.planner.plan import Plan
+from berth.planner.start import check_start, start_document
 from components.account import look_up_account
 from components.platform import Platform, PlatformArgs
 from components.summary import summary
@@ -41,11 +42,13 @@ def main() -> None:
     try:
         config = read_config(stack)
         catalog = load_catalog()
-        plan = make_plan(config, catalog, look_up_account(config, catalog))
+        account = look_up_account(config, catalog)
+        plan = make_plan(config, catalog, account)
     except (ConfigError, PlanError) as error:
         refuse(error.lines)
     costs = estimate(plan, catalog)
-    for line in summary(plan, costs, has_token=hf_token is not None):
+    start = check_start(config, plan, catalog, account)
+    for line in summary(plan, costs, hf_token is not None, start):
         pulumi.log.info(line)
 
     gc.freeze()
@@ -54,6 +57,7 @@ def main() -> None:
 
     export(plan, platform)
     pulumi.export("cost", estimate_document(costs))
+    pulumi.export("start", start_document(start))
 
 
 def read_config(stack: str) -> StackConfig:
