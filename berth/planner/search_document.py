@@ -45,10 +45,21 @@ def candidate_document(
         "replicas": replicas,
         "nodes": nodes,
         "fits": verdict.fits,
-        "reasons": list(verdict.reasons),
+        "reasons": [*verdict.reasons, *_notes(model, candidate)],
         "memory": memory_document(verdict.memory),
         "vllm_args": list(server_arguments(candidate, model_name)),
     }
+
+
+def _notes(model: Model, candidate: Candidate) -> list[str]:
+    """What a plan that fits rests on and the arguments do not say."""
+    if not candidate.verdict.other_repository or not candidate.verdict.fits:
+        return []
+    wanted = candidate.options.quantization
+    return [
+        f"quantization: {model.name} holds 16-bit weights, and {wanted} cannot be made while "
+        f"loading; name a repository with weights in {wanted} instead"
+    ]
 
 
 def shown_quantization(model: Model, candidate: Candidate) -> str:

@@ -284,6 +284,25 @@ def test_what_is_asked_of_the_server_is_among_its_arguments(
     assert {"--data-parallel-size", *words[1:]} <= set(args)
 
 
+def test_vllms_own_names_of_formats_are_understood_and_passed_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("--gpu", "H100", "--kv-cache-dtype", "bfloat16", "--dtype", "half")
+    _, document = planned(capsys, LLAMA_8B, *words)
+
+    args = document["chosen"]["vllm_args"]
+    assert args[args.index("--kv-cache-dtype") + 1] == "bfloat16"
+    assert args[args.index("--dtype") + 1] == "half"
+
+
+def test_a_format_that_another_repository_has_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--gpu", "L4", "--quantization", "awq", "--max-model-len", "8192")
+    code, document = planned(capsys, LLAMA_8B, *words)
+
+    assert code == 0
+    assert "name a repository with weights in awq" in document["chosen"]["reasons"][0]
+
+
 @pytest.mark.parametrize("share", ["0", "1.5", "nan"])
 def test_an_impossible_utilization_cannot_run(
     capsys: pytest.CaptureFixture[str], share: str
