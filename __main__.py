@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pulumi
@@ -21,10 +22,12 @@ from berth.config.read import parse_stack
 from berth.config.stack import StackConfig
 from berth.costs.document import estimate_document
 from berth.costs.from_plan import estimate
+from berth.planner.calibration import read_calibrations
 from berth.planner.document import plan_document
 from berth.planner.errors import PlanError
 from berth.planner.make_plan import make_plan
 from berth.planner.plan import Plan
+from berth.planner.start import check_start, start_document
 from components.account import look_up_account
 from components.platform import Platform, PlatformArgs
 from components.summary import summary
@@ -41,11 +44,14 @@ def main() -> None:
     try:
         config = read_config(stack)
         catalog = load_catalog()
-        plan = make_plan(config, catalog, look_up_account(config, catalog))
+        account = look_up_account(config, catalog)
+        calibrations = read_calibrations(config, Path.cwd())
+        plan = make_plan(config, catalog, account, calibrations)
     except (ConfigError, PlanError) as error:
         refuse(error.lines)
     costs = estimate(plan, catalog)
-    for line in summary(plan, costs, has_token=hf_token is not None):
+    start = check_start(config, plan, catalog, account)
+    for line in summary(plan, costs, hf_token is not None, start):
         pulumi.log.info(line)
 
     gc.freeze()
@@ -54,6 +60,7 @@ def main() -> None:
 
     export(plan, platform)
     pulumi.export("cost", estimate_document(costs))
+    pulumi.export("start", start_document(start))
 
 
 def read_config(stack: str) -> StackConfig:

@@ -1,21 +1,29 @@
 """What a preview or an update says first: the plan and its money, in a few lines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from berth.costs.estimate import Estimate, OneOff, Total
 from berth.costs.money import per_hour, with_commas
 from berth.planner.plan import Plan, PoolPlan, ServerPlan
+from berth.planner.start import StartFinding
 from components import naming
 from components.capacity import has_nodes
 
 
-def summary(plan: Plan, costs: Estimate, has_token: bool) -> list[str]:
+def summary(
+    plan: Plan, costs: Estimate, has_token: bool, start: Sequence[StartFinding] = ()
+) -> list[str]:
     """One line per server and tier, the recurring money, what is paid once, and what is to do."""
     return [
         *(_server(server) for server in plan.servers.values()),
         *(_pool(pool) for pool in plan.pools.values()),
         _recurring(costs),
         *(_paid_once(each) for each in costs.one_off),
+        *(
+            f"tier {each.tier} cannot start: {each.problem}; {each.fix}"
+            for each in start
+            if not each.ok
+        ),
         *_to_do(plan, has_token),
     ]
 

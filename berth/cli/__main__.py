@@ -15,6 +15,7 @@ from berth.planner.errors import PlanError
 
 COMMANDS: Final = {
     "calibrate": "two benchmarks of a live server to a calibration file",
+    "catalog": "GPUs, instance types, models, software and prices",
     "check": "the policy rules on manifests, Pulumi states or lists",
     "plan": "where one model fits, with which flags, and why not elsewhere",
     "preview": "resources, plan, policies and cost of a stack in one report",

@@ -14,6 +14,8 @@ from berth.planner.search_document import server_arguments
 from berth.planner.speed.serving import Traffic
 from berth.planner.startup import plan_startup
 
+NARROW_BITS = {"fp8": 8, "int8": 8, "awq": 4, "gptq": 4, "int4": 4, "nvfp4": 4, "mxfp4": 4}
+
 
 def print_load_page(model: Model, name: str, found: Comparison, load: Traffic) -> None:
     """Write the page to standard output."""
@@ -72,6 +74,7 @@ def _option_lines(model: Model, name: str, option: Option) -> Iterator[str]:
     speed = option.plan()
     if speed is not None:
         yield from speed_lines(speed)
+    yield from _roof(model, option)
     startup = plan_startup(option.verdict.weights_bytes)
     yield (
         f"starts in {startup.total_s} s: image {startup.image_s}, weights {startup.weights_s}, "
@@ -79,6 +82,19 @@ def _option_lines(model: Model, name: str, option: Option) -> Iterator[str]:
     )
     yield from memory_lines(option.verdict.memory)
     yield " ".join(server_arguments(candidate_of(option), name))
+
+
+def _roof(model: Model, option: Option) -> Iterator[str]:
+    """The decode ceiling by the rule of thumb: every weight in the narrow format."""
+    asked = option.options.quantization
+    bits = NARROW_BITS.get(model.quantization if asked == "auto" else asked)
+    if option.speed is not None and bits is not None:
+        bytes_of_all = model.active_parameters * bits / 8
+        bytes_per_s = 1000 * option.speed.steps.bytes_per_ms * option.options.tensor_parallel_size
+        yield (
+            f"by the rule of thumb of {bits / 8:g} GB per billion weights at most "
+            f"{bytes_per_s / bytes_of_all:,.0f}"
+        )
 
 
 def _nodes(option: Option) -> str:

@@ -18,6 +18,7 @@ from berth.cli.plan_page import print_page, print_why
 from berth.cli.plan_plot import write_plot
 from berth.config.problems import ConfigError, one_line, plain
 from berth.planner.engine_options import EngineOptions, KvCacheDtype
+from berth.planner.load_document import unloaded_document
 from berth.planner.search import Request, Search, search
 from berth.planner.search_document import search_document
 from berth.planner.ways import ways_to_fit
@@ -25,6 +26,13 @@ from berth.planner.ways import ways_to_fit
 Answer = TypeVar("Answer")
 MOST_ASKED = 10**9
 """Of replicas, requests and tokens; more is a slip of the keyboard."""
+SHORT_NAMES = {
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    "half": "fp16",
+    "float32": "fp32",
+    "float": "fp32",
+}
 QUANTIZATIONS = ("none", "fp8", "awq", "gptq", "int4", "nvfp4", "mxfp4", "bitsandbytes")
 
 
@@ -44,8 +52,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--gpu", help="a GPU, such as H100 or L4")
     parser.add_argument("--instance-type", help="an EC2 instance type")
     parser.add_argument("--quantization", choices=QUANTIZATIONS)
-    parser.add_argument("--kv-cache-dtype", choices=get_args(KvCacheDtype), default="auto")
-    parser.add_argument("--dtype", choices=("auto", "bf16", "fp16", "fp32"), default="auto")
+    parser.add_argument(
+        "--kv-cache-dtype", type=_short_name, choices=get_args(KvCacheDtype), default="auto"
+    )
+    parser.add_argument(
+        "--dtype", type=_short_name, choices=("auto", "bf16", "fp16", "fp32"), default="auto"
+    )
     for name in ("tensor-parallel-size", "max-model-len", "max-num-seqs", "max-num-batched-tokens"):
         parser.add_argument(f"--{name}", type=whole_number, metavar="N")
     for name in ("kv-cache-memory-bytes", "block-size", "pipeline-parallel-size", "replicas"):
@@ -92,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
             replicas=request.replicas,
             gpus_per_node=_gpus_per_node(found, catalog),
         )
+        document["chosen"] |= unloaded_document(model, found.chosen, request.replicas, catalog)
         print(json.dumps(document | {"search_ms": round(search_ms, 3)}, indent=2))
     else:
         ways = [] if found.chosen.verdict.fits else ways_to_fit(model, found.chosen, catalog)
@@ -117,6 +130,11 @@ def whole_number(text: str) -> int:
     except ValueError:
         pass
     raise argparse.ArgumentTypeError(f"{plain(text)} is no whole number; give one")
+
+
+def _short_name(text: str) -> str:
+    """A number format as we spell it, from vLLM's spelling or ours."""
+    return SHORT_NAMES.get(text, text)
 
 
 def _tried(

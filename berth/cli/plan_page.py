@@ -6,11 +6,19 @@ from rich.console import Console
 from rich.text import Text
 
 from berth.catalog.model_shape import Model
+from berth.planner.host_fit import HostFit
 from berth.planner.plan import MemoryPlan
 from berth.planner.search import Candidate, Search
 from berth.planner.search_document import server_arguments, shown_quantization
 
 BAR_CELLS = 60
+STATES = {
+    "fits": ("fits", "green"),
+    "preempts": ("fits, but preempts under this load", "yellow"),
+    "too_little_kv": ("does not fit: starts with too little KV cache", "red"),
+    "fails_at_start": ("does not fit: fails at start", "red"),
+}
+"""The verdicts in words."""
 MOST_OTHERS = 8
 
 
@@ -92,7 +100,7 @@ def _heading(model: Model, name: str) -> str:
 
 def _candidate(model: Model, name: str, candidate: Candidate) -> Iterator[Text]:
     verdict = candidate.verdict
-    state = ("fits", "green") if verdict.fits else ("does not fit", "red")
+    state = STATES[verdict.verdict]
     where = f"{candidate.gpu} on {candidate.instance_type or 'nodes of your own'}"
     yield Text(*state).append(
         f": {candidate.gpus} x {where}, "
@@ -118,6 +126,20 @@ def _memory(candidate: Candidate) -> Iterator[str]:
         f"requests of up to {verdict.max_model_len:,} tokens, {verdict.max_num_seqs} at once; "
         f"while loading {verdict.load_peak_gib:.1f} GiB per GPU; download "
         f"{verdict.weights_bytes / 1024**3:.1f} GiB"
+    )
+    if candidate.host is not None:
+        yield _host(candidate.host)
+
+
+def _host(host: HostFit) -> str:
+    """Memory, shared memory and disk of the node."""
+    has = "" if host.has_memory_gib is None else f" of {host.has_memory_gib} on the node"
+    disk = "" if host.has_disk_gib is None else f" of {host.has_disk_gib} on local disks"
+    return (
+        f"host: {host.needs.host_memory_request_gib} GiB of memory{has}, at least "
+        f"{host.least_memory_gib:g}; /dev/shm {host.needs.shm_gib} GiB; disk "
+        f"{host.needs.model_cache_gib} GiB for weights{disk}, {host.image_disk_gib} GiB for system "
+        "and image"
     )
 
 

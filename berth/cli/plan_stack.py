@@ -1,7 +1,7 @@
 """`berth plan --stack`: every model server of a stack file, without the engine."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -9,11 +9,12 @@ from rich.text import Text
 
 from berth.cli.load_page import speed_lines
 from berth.cli.plan_page import memory_lines
-from berth.cli.stack_plan import plan_of
+from berth.cli.stack_plan import planned_stack
 from berth.config.read import stack_file
 from berth.engine.project import find_project
 from berth.planner.document import plan_document
 from berth.planner.plan import Plan, ServerPlan
+from berth.planner.start import StartFinding, start_document
 
 
 def plan_stack(stack: str, *, as_json: bool) -> int:
@@ -26,15 +27,20 @@ def plan_stack(stack: str, *, as_json: bool) -> int:
     """
     named = Path(stack)
     path = named if named.is_file() else stack_file(stack, find_project(Path.cwd()) / "stacks")
-    plan = plan_of(path)
+    planned = planned_stack(path)
+    plan, start = planned.plan, planned.start
     if as_json:
-        print(json.dumps({"stack": stack} | plan_document(plan), indent=2))
+        print(
+            json.dumps(
+                {"stack": stack} | plan_document(plan) | {"start": start_document(start)}, indent=2
+            )
+        )
     else:
-        _print(plan)
+        _print(plan, start)
     return 0 if all(server.fits for server in plan.servers.values()) else 1
 
 
-def _print(plan: Plan) -> None:
+def _print(plan: Plan, start: Sequence[StartFinding]) -> None:
     console = Console(highlight=False, soft_wrap=True, emoji=False)
     for server in plan.servers.values():
         where = f"tier {server.tier}, {server.instance_type or 'nodes of your own'}"
@@ -48,6 +54,10 @@ def _print(plan: Plan) -> None:
         for line in (*server.reasons, *_speed(server), *memory_lines(server.memory)):
             console.print(Text(f"  {line}"))
         console.print(Text(f"  {' '.join(server.vllm_args)}", "dim"))
+    console.print(Text("can it start?", "bold"))
+    for each in start:
+        said = f"; {each.problem}; {each.fix}" if each.problem else ""
+        console.print(Text(f"  {each.tier}: {'yes' if each.ok else 'no'}{said}"))
 
 
 def _speed(server: ServerPlan) -> Iterator[str]:

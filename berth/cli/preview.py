@@ -16,9 +16,11 @@ from berth.catalog.load import load_catalog
 from berth.cli.preview_page import print_page
 from berth.cli.preview_report import Report, report_document
 from berth.cli.progress import PreviewProgress
-from berth.cli.stack_plan import plan_of
+from berth.cli.stack_plan import planned_stack
 from berth.config.read import stack_file
+from berth.config.stack import ExistingCluster
 from berth.costs.from_plan import estimate
+from berth.engine.cluster_reach import unreachable
 from berth.engine.environment import engine_environment
 from berth.engine.interruptible import InterruptibleCommand
 from berth.engine.preview import EnginePreview, StackMissingError, Target, run_preview
@@ -58,7 +60,12 @@ def run(args: argparse.Namespace) -> int:
     path = stack_file(args.stack, project_dir / "stacks")
     if args.stack.endswith(".yaml"):
         args.stack = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
-    plan = plan_of(path)
+    planned = planned_stack(path)
+    plan = planned.plan
+    if isinstance(plan.cluster, ExistingCluster) and not args.offline:
+        silent = unreachable(plan.cluster.kubeconfig, plan.cluster.context)
+        if silent is not None:
+            return _fail(silent)
     try:
         program = find_or_make("pulumi")
     except ToolError as error:
@@ -73,7 +80,12 @@ def run(args: argparse.Namespace) -> int:
     except CommandError as error:
         return _fail(*_engine_lines(error))
     report = Report(
-        stack=args.stack, plan=plan, estimate=estimate(plan, load_catalog()), preview=preview
+        stack=args.stack,
+        plan=plan,
+        estimate=estimate(plan, load_catalog()),
+        preview=preview,
+        assumed_start=planned.start,
+        offline=args.offline,
     )
     if not preview.ok and not report.refused:
         return _fail(*preview.errors, exit_code=1)

@@ -17,6 +17,7 @@ from berth.costs.estimate import Estimate
 from berth.costs.money import with_commas
 from berth.costs.render import estimate_notes, estimate_rows
 from berth.engine.preview import PreviewedResource
+from berth.planner.calendar import calendar_lines
 from berth.planner.plan import MemoryPlan, Plan, PoolPlan, ServerPlan
 
 _SIGNS = {"create": "+", "update": "~", "replace": "±", "delete": "-", "same": " "}
@@ -43,8 +44,13 @@ def print_page(report: Report) -> None:
     for title, lines in (
         (f"Resources: {_counts(report.preview.resources)}", _resources(report.preview.resources)),
         ("Plan", _plan(report.plan)),
+        ("Can it start?", _start(report)),
+        ("Reservations", [Text(line) for line in calendar_lines(report.plan)]),
         ("Policies", _policies(report)),
     ):
+        lines = list(lines)
+        if title == "Reservations" and not lines:
+            continue
         console.print(Text(f"\n{title}", "bold"))
         for line in lines:
             console.print(Text("  ").append_text(line))
@@ -66,6 +72,8 @@ def _verdict(report: Report) -> Iterator[Text]:
     verdict = f"refused: {_count(refusals, 'mandatory finding')}" if refusals else "fine"
     line = Text(verdict, "bold red" if refusals else "bold green")
     line.append(f", {advice} to consider" if advice else "", "yellow")
+    stopped = dict.fromkeys(str(each["tier"]) for each in report.start if not each["ok"])
+    line.append(f", {', '.join(stopped)} cannot start" if stopped else "", "red")
     least = "at least " if report.estimate.at_least else ""
     floor, plan, ceiling = (
         with_commas(total.usd_per_month)
@@ -205,6 +213,17 @@ def _pool(pool: PoolPlan) -> Text:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _start(report: Report) -> Iterator[Text]:
+    if report.offline and report.plan.region:
+        yield Text("offline: every type is assumed to be offered in every zone", "dim")
+    for found in report.start:
+        word, style = ("yes", "green") if found["ok"] else ("no", "red")
+        line = Text(f"{found['tier']}: ").append(word, style)
+        yield line.append(f"; {found['problem']}" if found["problem"] else "")
+        if found["fix"]:
+            yield Text(f"  {'fix' if not found['ok'] else 'to do'}: {found['fix']}")
 
 
 def _policies(report: Report) -> Iterator[Text]:

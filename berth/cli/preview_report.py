@@ -1,5 +1,6 @@
 """What a preview found, put together; its JSON shape is a contract."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from berth.costs.money import with_commas
 from berth.engine.preview import EnginePreview
 from berth.planner.document import plan_document
 from berth.planner.plan import Plan
+from berth.planner.start import StartFinding, start_document
 from berth.rules.finding import split_message
 
 
@@ -32,6 +34,15 @@ class Report:
     plan: Plan
     estimate: Estimate
     preview: EnginePreview
+    assumed_start: Sequence[StartFinding] = ()
+    """Whether the tiers can start, by what no account was asked for."""
+    offline: bool = False
+
+    @property
+    def start(self) -> list[dict[str, Any]]:
+        """Whether the tiers can start: as the program read it in the account, else as assumed."""
+        read = self.preview.outputs.get("start")
+        return list(read) if isinstance(read, list) else start_document(self.assumed_start)
 
     @property
     def findings(self) -> list[Finding]:
@@ -121,4 +132,5 @@ def report_document(report: Report) -> dict[str, Any]:
             for finding in report.findings
         ],
         "cost": estimate_document(report.estimate),
+        "start": report.start,
     }

@@ -1,17 +1,29 @@
 """The plan of a stack file, as `berth plan` and `berth preview` both need it."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from berth.catalog.load import load_catalog
 from berth.config.read import read_stack_file, with_lines
 from berth.planner.account import Account
+from berth.planner.calibration import read_calibrations
 from berth.planner.errors import PlanError
 from berth.planner.make_plan import make_plan
 from berth.planner.plan import Plan
+from berth.planner.start import StartFinding, check_start
 
 
-def plan_of(path: Path) -> Plan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStack:
+    """A plan, and what keeps its nodes from starting, as far as no account is asked."""
+
+    plan: Plan
+    start: Sequence[StartFinding]
+
+
+def planned_stack(path: Path) -> PlannedStack:
     """Plan the stack in the file at `path`, with what is assumed of an account.
 
     Raises:
@@ -20,7 +32,16 @@ def plan_of(path: Path) -> Plan:
     """
     config = read_stack_file(path, date.today())
     catalog = load_catalog()
+    account = Account.assumed(config.region, catalog)
     try:
-        return make_plan(config, catalog, Account.assumed(config.region, catalog))
+        calibrations = read_calibrations(config, _project_of(path))
+        plan = make_plan(config, catalog, account, calibrations)
     except PlanError as error:
         raise PlanError(with_lines(path, error.lines)) from None
+    return PlannedStack(plan=plan, start=check_start(config, plan, catalog, account))
+
+
+def _project_of(stack_file: Path) -> Path:
+    """The folder of the project that the stack is part of, else that of the stack."""
+    folders = stack_file.resolve().parents
+    return next((each for each in folders if (each / "Pulumi.yaml").exists()), folders[0])

@@ -143,6 +143,10 @@ class ModelConfig(Config):
     """What all replicas together are asked; without it the plan says nothing of speed."""
     goals: Annotated[GoalsConfig, Wanted("goals", "{ttft_ms: 1500, itl_ms: 40}")] | None = None
     """Latencies that must hold under the load, on the high side of the estimate."""
+    calibration: Annotated[Text, Wanted("a file of berth calibrate", "stacks/chat.json")] | None = (
+        None
+    )
+    """File of `berth calibrate`, as seen from the project's folder; for the same GPU and split."""
 
     @property
     def tiers(self) -> tuple[str, ...]:

@@ -79,6 +79,8 @@ class EnginePreview:
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     ok: bool = True
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    """Of the stack, as far as a preview knows them."""
 
     @property
     def refused(self) -> bool:
@@ -138,6 +140,10 @@ def _collect(event: EngineEvent, result: EnginePreview) -> None:
                 message=_plain(policy.message),
             )
         )
+    if event.res_outputs_event:
+        made = event.res_outputs_event.metadata
+        if made.type == "pulumi:pulumi:Stack" and made.new is not None:
+            result.outputs = made.new.outputs or {}
     diagnostic = event.diagnostic_event
     if diagnostic and not diagnostic.ephemeral:
         lines = [line for line in _plain(diagnostic.message).splitlines() if line.strip()]

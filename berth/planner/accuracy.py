@@ -26,6 +26,8 @@ class StartLog:
     """What was not in the log but concluded from it; empty: nothing."""
     not_comparable: str
     """Why cache and verdict cannot be compared; empty: they can."""
+    why_off: str
+    """Why the plan is known to be off, as far as that is known."""
     weights_gib: float | None
     kv_cache_gib: float | None
     kv_cache_tokens: int | None
@@ -88,6 +90,7 @@ def read_start_log(row: Mapping[str, str]) -> StartLog:
         length_stated=bool(row["max_model_len"]),
         presumed=row["presumed"],
         not_comparable=row["not_comparable"],
+        why_off=row["why_off"],
         weights_gib=_float(row["weights_gib"]),
         kv_cache_gib=_float(row["kv_cache_gib"]),
         kv_cache_tokens=_int(row["kv_cache_tokens"]),
@@ -268,13 +271,14 @@ def _verdict_lines(comparisons: Sequence[Comparison]) -> list[str]:
 def _worst_lines(rows: Sequence[Comparison]) -> list[str]:
     worst = sorted(rows, key=lambda c: -abs(c.kv_share or 0.0))[:10]
     lines = [
-        "| Worst ten | model | GPU | vLLM | KV error | presumed |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| Worst ten | model | GPU | vLLM | KV error | presumed | reason |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for c in worst:
         lines.append(
             f"| {c.log.id} | {c.log.model} | {c.log.gpu} | {c.log.options.vllm_version} "
-            f"| {c.kv_share or 0.0:+.2%} | {c.log.presumed or 'nothing'} |"
+            f"| {c.kv_share or 0.0:+.2%} | {c.log.presumed or 'nothing'} "
+            f"| {c.log.why_off or 'not known'} |"
         )
     return [*lines, ""]
 

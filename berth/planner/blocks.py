@@ -19,9 +19,9 @@ ULTRASERVER_TAKEN_BACK_EARLIER = timedelta(minutes=60)
 
 
 def serving(capacity: Capacity, as_of: date) -> Capacity:
-    """The capacity as of a day: of a block that has ended, the one that takes over."""
+    """The capacity as of a day: of a block that ends on it or before, the one that takes over."""
     if isinstance(capacity, CapacityBlock):
-        return capacity.serving(start_of(as_of))
+        return capacity.serving(start_of(as_of + timedelta(days=1)))
     return capacity
 
 

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from berth.config.stack import StackConfig
+from berth.planner.errors import PlanError
 from berth.planner.speed.forecast import Calibration, ServerSpeed
 
 FORM = "berth-calibration-1"
@@ -174,6 +176,30 @@ def read_calibration(path: Path, model: str) -> Calibration:
             f"{path}: is of {calibration.model}, not of {model}; name a calibration of that model"
         )
     return calibration
+
+
+def read_calibrations(config: StackConfig, folder: Path) -> Mapping[str, Calibration]:
+    """The calibrations that a stack names, by model server.
+
+    Args:
+        config: the stack.
+        folder: of the project, from which its paths are seen.
+
+    Raises:
+        PlanError: with a line for every file that cannot be used.
+    """
+    found: dict[str, Calibration] = {}
+    problems: list[str] = []
+    for name, model in config.models.items():
+        if model.calibration is None:
+            continue
+        try:
+            found[name] = read_calibration(folder / model.calibration, model.model)
+        except CalibrationError as error:
+            problems.append(f"berth:models.{name}.calibration: {error.args[0]}")
+    if problems:
+        raise PlanError(problems)
+    return found
 
 
 def _read_object(path: Path) -> dict[str, Any]:

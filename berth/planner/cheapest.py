@@ -65,7 +65,8 @@ class Option:
     @property
     def holds(self) -> bool:
         """Whether it fits and meets the goals."""
-        return self.sizing is not None and not self.sizing.misses and self.nodes is not None
+        sized = self.sizing is not None and not self.sizing.misses
+        return self.verdict.fits and sized and self.nodes is not None
 
     @property
     def usd_per_hour(self) -> Decimal | None:
@@ -217,14 +218,14 @@ def _option(
 ) -> Option:
     options, verdict = _with_length(model, gpu, options, load)
     option = Option(gpu=key, options=options, verdict=verdict, speed=None, sizing=None, nodes=None)
-    if not verdict.fits:
+    if not verdict.fits and fixed.tensor_parallel_size is None:
         return replace(option, reason=verdict.reasons[0])
     try:
         speed = ServerSpeed(model, key, gpu, options, verdict.terms, load, constants, calibration)
     except LookupError as error:
         return replace(option, reason=f"speed: {error.args[0]}")
     sizing = size(speed, goals, constants.safe_load_share, fixed.replicas)
-    for tokens in SHORT_STEP_TOKENS:
+    for tokens in SHORT_STEP_TOKENS if verdict.fits else ():
         if fixed.options.max_num_batched_tokens is not None or not _waits_for_prompts(sizing):
             break
         if tokens >= verdict.max_num_batched_tokens:
@@ -237,8 +238,8 @@ def _option(
             sizing = size(speed, goals, constants.safe_load_share, fixed.replicas)
     stage = option.gpus // options.pipeline_parallel_size
     nodes = cheapest_nodes(offers, option.gpus, stage, sizing.replicas)
-    reason = ""
-    if nodes is None:
+    reason = "" if verdict.fits else verdict.reasons[0]
+    if nodes is None and verdict.fits:
         reason = f"nodes: no node of {key} holds {option.gpus} GPUs and their host memory"
         if cheapest_nodes(offers, option.gpus, stage, 1) is not None:
             reason = (
@@ -296,18 +297,19 @@ def _compared(found: Sequence[Option]) -> Comparison:
 
 
 def _order(option: Option) -> tuple[bool, Decimal, Decimal, float, int]:
-    """Price, price per token, then the most spare capacity; unpriced options last."""
+    """Price, price per token, then the most spare capacity; last the unpriced, by their GPUs."""
     usd, per_token = option.usd_per_hour, option.usd_per_1m
     spare = 0.0
+    asked = option.gpus * (option.sizing.replicas if option.sizing is not None else 1)
     if option.speed is not None and option.sizing is not None:
         spare = option.speed.saturation_requests_per_s * option.sizing.replicas
     gpus = option.nodes.nodes * option.nodes.offer.gpus if option.nodes is not None else 0
-    return usd is None, usd or Decimal(0), per_token or Decimal(0), -spare, gpus
+    return usd is None, usd or Decimal(asked), per_token or Decimal(0), -spare, gpus
 
 
 def _distance(option: Option) -> tuple[float, float, float]:
     """How far from the goals: what does not fit is farther than what is slow."""
-    if option.sizing is None:
+    if option.sizing is None or not option.verdict.fits:
         return 2.0, -option.verdict.memory.visible_gib * option.gpus, 0.0
     if not option.sizing.misses:
         return 1.0, 1.0, 0.0

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from berth.catalog.load import Catalog
 from berth.catalog.model_shape import Model
+from berth.catalog.speed import load_speed_constants
 from berth.planner.cheapest import Comparison, Option
 from berth.planner.document import speed_document, startup_document
 from berth.planner.search import Candidate
 from berth.planner.search_document import candidate_document, model_facts
+from berth.planner.speed.forecast import ServerSpeed
 from berth.planner.speed.serving import Traffic
 from berth.planner.startup import plan_startup
 
@@ -21,6 +24,40 @@ def candidate_of(option: Option, nameplate_gib: float = 0.0) -> Candidate:
         verdict=option.verdict,
         nameplate_gib=nameplate_gib,
     )
+
+
+UNLOADED = Traffic(input_tokens=1024, output_tokens=256, concurrency=1)
+UNLOADED_WORDS = {
+    "concurrency": 1,
+    "input_tokens": UNLOADED.input_tokens,
+    "output_tokens": UNLOADED.output_tokens,
+}
+"""What the speed is for where no load is stated."""
+
+
+def unloaded_document(
+    model: Model, candidate: Candidate, replicas: int, catalog: Catalog
+) -> dict[str, Any]:
+    """Speed of one request at a time, and start-up, where no load is stated."""
+    startup = plan_startup(
+        candidate.verdict.weights_bytes, enforce_eager=candidate.options.enforce_eager
+    )
+    try:
+        speed = ServerSpeed(
+            model,
+            candidate.gpu,
+            catalog.gpus[candidate.gpu],
+            candidate.options,
+            candidate.verdict.terms,
+            UNLOADED,
+            load_speed_constants(),
+        )
+    except LookupError:
+        return {"speed": None, "startup": startup_document(startup)}
+    return {
+        "speed": speed_document(speed.plan(replicas)) | {"assumed_load": UNLOADED_WORDS},
+        "startup": startup_document(startup),
+    }
 
 
 def option_document(model: Model, name: str, option: Option) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from berth.planner.software import (
     mirrored,
     nvidia_gpu_software,
 )
+from berth.planner.speed.forecast import Calibration
 from berth.planner.tier_choice import AUTO, TierChoice, choose_tiers, with_choices
 from berth.planner.tiers import Tier, resolve_tiers
 from berth.planner.vllm_args import ServerOptions, vllm_args
@@ -59,7 +60,12 @@ class _Server:
         )
 
 
-def make_plan(config: StackConfig, catalog: Catalog, account: Account) -> Plan:
+def make_plan(
+    config: StackConfig,
+    catalog: Catalog,
+    account: Account,
+    calibrations: Mapping[str, Calibration] | None = None,
+) -> Plan:
     """The plan of one stack; nothing is looked up but what the arguments hold.
 
     Raises:
@@ -71,7 +77,7 @@ def make_plan(config: StackConfig, catalog: Catalog, account: Account) -> Plan:
     existing_network = plan_existing_network(config, account, problems)
     _check_kubernetes(config, catalog, problems)
     tiers = resolve_tiers(config, catalog, account, problems)
-    choices = choose_tiers(config, catalog, tiers, problems)
+    choices = choose_tiers(config, catalog, tiers, calibrations or {}, problems)
     config = with_choices(config, choices)
     check_lists(config, tiers, problems)
     order = priorities(config, problems)

@@ -9,6 +9,7 @@ from berth.catalog.load import Catalog
 from berth.catalog.model_shape import Model
 from berth.planner.engine_options import EngineOptions
 from berth.planner.errors import problem
+from berth.planner.host_fit import HostFit, host_fit
 from berth.planner.memory import MemoryVerdict, plan_memory
 from berth.planner.memory_checks import option_reasons
 
@@ -39,6 +40,8 @@ class Candidate:
     verdict: MemoryVerdict
     nameplate_gib: float
     """Of all GPUs of one replica together."""
+    host: HostFit | None = None
+    """None: not looked at."""
     instance_fixed: bool = False
     """The instance type was asked for."""
 
@@ -89,23 +92,40 @@ def _best_split(model: Model, request: Request, key: str, catalog: Catalog) -> C
     gpu = catalog.gpus[key]
     fixed = request.tensor_parallel_size
     most = _most_gpus(request, key, catalog.instances)
-    stages = max(1, request.options.pipeline_parallel_size * request.options.data_parallel_size)
-    sizes = [n for n in PARALLEL_SIZES if n * stages <= most] if fixed is None else [fixed]
+    sizes = [n for n in PARALLEL_SIZES if n <= most] if fixed is None else [fixed]
     for size in sizes or [1]:
         options = replace(request.options, tensor_parallel_size=size)
-        options = _for_gpu(options, gpu, catalog)
-        verdict = plan_memory(model, gpu, options)
-        gpus = replica_gpus(options)
-        if gpus > most:
-            verdict = _too_many(verdict, gpus, most, request.instance_type or key)
-        if verdict.fits or not _may_help(model, gpu, options, verdict):
+        candidate = _candidate(model, request, key, _for_gpu(options, gpu, catalog), catalog)
+        verdict = candidate.verdict
+        if verdict.fits or not _may_help(model, gpu, candidate.options, verdict):
             break
+    return candidate
+
+
+def _candidate(
+    model: Model, request: Request, key: str, options: EngineOptions, catalog: Catalog
+) -> Candidate:
+    """One split on one GPU model; tensor parallel stays in a node, the rest may span several."""
+    gpu, gpus = catalog.gpus[key], replica_gpus(options)
+    most = _most_gpus(request, key, catalog.instances)
+    verdict = plan_memory(model, gpu, options)
+    instance_type = _instance_type(request, key, gpus, catalog.instances)
+    instance = catalog.instances[instance_type] if instance_type else None
+    host = host_fit(verdict.weights_bytes, gpus, instance, options.cpu_offload_gib)
+    first: tuple[str, ...] = ()
+    if options.tensor_parallel_size > most:
+        first = (_too_many(options.tensor_parallel_size, most, request.instance_type or key),)
+    last = host.reasons(instance_type or key)
+    if first or last:
+        reasons = (*first, *verdict.reasons, *last)
+        verdict = replace(verdict, fits=False, verdict="fails_at_start", reasons=reasons)
     return Candidate(
         gpu=key,
-        instance_type=_instance_type(request, key, replica_gpus(options), catalog.instances),
+        instance_type=instance_type,
+        host=host,
         options=options,
         verdict=verdict,
-        nameplate_gib=gpu.nameplate_gib * replica_gpus(options),
+        nameplate_gib=gpu.nameplate_gib * gpus,
         instance_fixed=request.instance_type is not None,
     )
 
@@ -133,21 +153,24 @@ def _instance_type(
     """The given one, else the smallest in the catalog with enough of these GPUs, if any."""
     if request.instance_type is not None:
         return request.instance_type
-    enough = [
+    ours = [
         (instance.gpu_count, instance.vcpu, name)
         for name, instance in instances.items()
-        if instance.gpu == key and instance.gpu_count >= gpus
+        if instance.gpu == key
     ]
-    return min(enough)[2] if enough else None
+    enough = [entry for entry in ours if entry[0] >= gpus]
+    if enough:
+        return min(enough)[2]
+    largest = [entry for entry in ours if entry[0] == max(ours)[0]]  # several nodes of it
+    return min(largest)[2] if largest else None
 
 
-def _too_many(verdict: MemoryVerdict, gpus: int, most: int, where: str) -> MemoryVerdict:
-    line = problem(
+def _too_many(ranks: int, most: int, where: str) -> str:
+    return problem(
         "tensor_parallel_size",
-        f"{gpus} GPUs per replica are more than the {most} of one {where}",
-        f"use {most} or fewer",
+        f"{ranks} ranks are more than the {most} GPUs of one {where}",
+        f"use {most} or fewer, and pipeline_parallel_size across nodes",
     )
-    return replace(verdict, fits=False, verdict="fails_at_start", reasons=(line, *verdict.reasons))
 
 
 def _may_help(model: Model, gpu: Gpu, options: EngineOptions, verdict: MemoryVerdict) -> bool:

@@ -31,7 +31,8 @@ def candidate_document(
 ) -> dict[str, Any]:
     """One candidate; sizes in GiB per GPU."""
     options, verdict = candidate.options, candidate.verdict
-    per_node = max(1, gpus_per_node // max(1, candidate.gpus))
+    per_node = gpus_per_node // candidate.gpus
+    nodes = -(-replicas // per_node) if per_node else replicas * -(-candidate.gpus // gpus_per_node)
     return {
         "gpu": candidate.gpu,
         "instance_type": candidate.instance_type,
@@ -42,12 +43,23 @@ def candidate_document(
         "pipeline_parallel_size": options.pipeline_parallel_size,
         "gpus_per_replica": candidate.gpus,
         "replicas": replicas,
-        "nodes": -(-replicas // per_node),
+        "nodes": nodes,
         "fits": verdict.fits,
-        "reasons": list(verdict.reasons),
+        "reasons": [*verdict.reasons, *_notes(model, candidate)],
         "memory": memory_document(verdict.memory),
         "vllm_args": list(server_arguments(candidate, model_name)),
     }
+
+
+def _notes(model: Model, candidate: Candidate) -> list[str]:
+    """What a plan that fits rests on and the arguments do not say."""
+    if not candidate.verdict.other_repository or not candidate.verdict.fits:
+        return []
+    wanted = candidate.options.quantization
+    return [
+        f"quantization: {model.name} holds 16-bit weights, and {wanted} cannot be made while "
+        f"loading; name a repository with weights in {wanted} instead"
+    ]
 
 
 def shown_quantization(model: Model, candidate: Candidate) -> str:

@@ -16,6 +16,7 @@ from berth.planner.node_choice import NodeOffer
 from berth.planner.placement import Placement, engine_options
 from berth.planner.plan import SpeedPlan
 from berth.planner.sizing import Goals
+from berth.planner.speed.forecast import Calibration
 from berth.planner.speed.serving import Traffic
 from berth.planner.tiers import Tier
 
@@ -35,7 +36,11 @@ class TierChoice:
 
 
 def choose_tiers(
-    stack: StackConfig, catalog: Catalog, tiers: Mapping[str, Tier], problems: list[str]
+    stack: StackConfig,
+    catalog: Catalog,
+    tiers: Mapping[str, Tier],
+    calibrations: Mapping[str, Calibration],
+    problems: list[str],
 ) -> Mapping[str, TierChoice | None]:
     """The choice for every server with a load; None where a line in `problems` says why not."""
     choices: dict[str, TierChoice | None] = {}
@@ -56,7 +61,8 @@ def choose_tiers(
             cached_share=config.load.prefix_cache_share,
         )
         model = catalog.models[config.model]
-        found = _compare(config, model, stack, catalog, candidates, traffic)
+        offers = _offers(candidates, stack, catalog)
+        found = _compare(config, model, offers, catalog, traffic, calibrations.get(name))
         choices[name] = None
         if found.chosen is None:
             problems.append(_why_not(name, config, found))
@@ -90,14 +96,11 @@ def _first(config: ModelConfig, tiers: Mapping[str, Tier]) -> list[Tier]:
 def _compare(
     config: ModelConfig,
     model: Model,
-    stack: StackConfig,
+    offers: Mapping[str, Sequence[NodeOffer]],
     catalog: Catalog,
-    tiers: Sequence[Tier],
     traffic: Traffic,
+    calibration: Calibration | None,
 ) -> Comparison:
-    offers: dict[str, list[NodeOffer]] = {}
-    for tier in tiers:
-        offers.setdefault(tier.gpu_key, []).append(_offer(tier, stack, catalog))
     fixed = Fixed(
         options=engine_options(config, "auto", 1, ""),
         formats=None if config.quantization == "auto" else (config.quantization,),
@@ -110,7 +113,7 @@ def _compare(
         ttft_ms=None if wanted is None else wanted.ttft_ms,
         itl_ms=None if wanted is None else wanted.itl_ms,
     )
-    return compare_options(model, fixed, traffic, goals, offers, catalog)
+    return compare_options(model, fixed, traffic, goals, offers, catalog, calibration)
 
 
 def _chosen(
@@ -147,6 +150,16 @@ def _why_not(name: str, config: ModelConfig, found: Comparison) -> str:
         what = f"the nearest, {where}: {text}"
         return problem(f"{key}.load", what, "raise max_nodes or name another tier")
     return problem(key, f"the nearest, {where}: {nearest.reason}", "name another tier")
+
+
+def _offers(
+    tiers: Sequence[Tier], stack: StackConfig, catalog: Catalog
+) -> Mapping[str, Sequence[NodeOffer]]:
+    """The nodes of the tiers, by GPU."""
+    offers: dict[str, list[NodeOffer]] = {}
+    for tier in tiers:
+        offers.setdefault(tier.gpu_key, []).append(_offer(tier, stack, catalog))
+    return offers
 
 
 def _offer(tier: Tier, stack: StackConfig, catalog: Catalog) -> NodeOffer:

@@ -6,6 +6,9 @@ SERVER_PORT = 8000
 SHUTDOWN_TIMEOUT_S = 60
 """Time that running requests get to end; with vLLM's own 0 they are cut off."""
 
+LONG_NAMES = {"bf16": "bfloat16", "fp16": "float16"}
+"""Formats of the cache as vLLM's parser spells them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
@@ -42,5 +45,5 @@ def vllm_args(options: ServerOptions) -> tuple[str, ...]:
     if options.quantization is not None:
         args += ["--quantization", options.quantization]
     if options.kv_cache_dtype != "auto":
-        args += ["--kv-cache-dtype", options.kv_cache_dtype]
+        args += ["--kv-cache-dtype", LONG_NAMES.get(options.kv_cache_dtype, options.kv_cache_dtype)]
     return tuple(args)

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-MEASURES = ("preview", "plans", "search")
+MEASURES = ("preview", "tiers", "plans", "search")
 """Modules here, each with a `main` that prints what it measured."""
 
 

@@ -79,7 +79,9 @@ def test_the_document_keeps_its_shape(stack: str) -> None:
 
     assert ended.returncode == 0, ended.stderr
     document = json.loads(ended.stdout)
-    assert list(document) == ["stack", "resources", "plan", "policies", "cost"]
+    assert {each["tier"] for each in document["start"]} == set(document["plan"]["pools"])
+    assert all(each["ok"] for each in document["start"])
+    assert list(document) == ["stack", "resources", "plan", "policies", "cost", "start"]
     assert {"urn", "type", "name", "op"} == set(document["resources"][0])
     assert {finding["kind"] for finding in document["policies"]} <= {"ami-unpinned"}
     chat = document["plan"]["servers"]["chat"]

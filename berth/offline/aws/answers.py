@@ -8,11 +8,12 @@ from typing import Any
 
 from berth.catalog.region import load_regions
 from berth.offline.aws.assigned import short_region
+from berth.offline.aws.existing import pretended_cluster, pretended_subnet
 from berth.offline.aws.lookups import FUNCTIONS_FILE, Answer, Asked, lookup_data, missing
 from berth.offline.aws.policy_document import render_policy_document
 from berth.offline.checks import nearest
 from berth.offline.cloud import Record
-from berth.offline.provider import CloudError, UnsupportedError
+from berth.offline.provider import UnsupportedError
 from berth.offline.values import Properties, plain
 
 
@@ -174,8 +175,7 @@ def _offerings(asked: Asked) -> Mapping[str, Any]:
 def _cluster(asked: Asked) -> Mapping[str, Any]:
     own = _own(asked, "aws:eks/cluster:Cluster", "name")
     if own is None:
-        name = asked.arguments["name"]
-        raise CloudError(f"ResourceNotFoundException: No cluster found for name: {name}")
+        return pretended_cluster(asked)
     names = ("arn", "createdAt", "endpoint", "roleArn", "status", "version", "tags")
     return {
         "id": asked.arguments["name"],
@@ -184,6 +184,20 @@ def _cluster(asked: Asked) -> Mapping[str, Any]:
         "accessConfigs": [own["accessConfig"]],
         "kubernetesNetworkConfigs": [own["kubernetesNetworkConfig"]],
     }
+
+
+def _subnet(asked: Asked) -> Mapping[str, Any]:
+    """A subnet of the pretended cloud, else one that is pretended to be there already."""
+    if "id" not in asked.arguments:
+        raise missing(asked, "a request without an id")
+    wanted = asked.arguments["id"]
+    for record in asked.cloud.of_type("aws:ec2/subnet:Subnet", asked.region):
+        if record.id == wanted:
+            own = plain(record.properties)
+            return {"id": wanted, "availableIpAddressCount": 4091} | _pick(
+                own, ("availabilityZone", "vpcId", "cidrBlock", "arn", "tags", "region")
+            )
+    return pretended_subnet(asked, [name for name, _ in _all_zones(asked)])
 
 
 def _cluster_auth(asked: Asked) -> Mapping[str, Any]:
@@ -212,5 +226,6 @@ ANSWERS: Mapping[str, Answer] = {
     "aws:eks/getCluster:getCluster": _cluster,
     "aws:eks/getClusterAuth:getClusterAuth": _cluster_auth,
     "aws:iam/getPolicyDocument:getPolicyDocument": _policy_document,
+    "aws:ec2/getSubnet:getSubnet": _subnet,
     "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": _offerings,
 }

@@ -15,6 +15,7 @@ from berth.offline.aws.facts import AutoName, TypeFacts, facts_of
 from berth.offline.aws.limits import problems_of, service_problems
 from berth.offline.aws.lookups import Asked
 from berth.offline.aws.outputs import Outputs
+from berth.offline.aws.refusals import refusals
 from berth.offline.aws.replacement import real_changes, renewed_outputs, replacing
 from berth.offline.checks import Problem, ShapeCheck, nearest
 from berth.offline.cloud import Cloud, Record
@@ -100,6 +101,7 @@ class AwsProvider:
         if refused:
             raise CloudError(f"ValidationException: {'; '.join(refused)}")
         scope = self._scope(shape, inputs)
+        self._refuse_request(resource.type, inputs, scope)
         with self.cloud.exclusive():
             self._refuse_second(resource, facts, scope, inputs)
             assigner, resource_id = self._assigner(resource, facts, scope, planned)
@@ -130,6 +132,7 @@ class AwsProvider:
                 f"ResourceNotFoundException: {resource_id} does not exist any more; "
                 "run `pulumi refresh` to see what was removed"
             )
+        self._refuse_request(resource.type, new, scope)
         seed = resource.urn + hashlib.sha256(repr(plain(new)).encode()).hexdigest()
         assigner = Assigner(
             resource.type, facts, kept, seed, self._region(new), self.settings.account
@@ -165,6 +168,11 @@ class AwsProvider:
         bare = plain(arguments)
         region = str(bare.get("region") or self.settings.region)
         return answer(Asked(token, bare, region, self.settings.account, self.cloud))
+
+    def _refuse_request(self, resource_type: str, inputs: Properties, scope: str) -> None:
+        refused = refusals(resource_type, plain(inputs), self.cloud, scope)
+        if refused:
+            raise CloudError("; ".join(refused))
 
     def _known(self, resource: Resource) -> tuple[ResourceShape, TypeFacts, Outputs]:
         shape = SDK.shape(resource.type)

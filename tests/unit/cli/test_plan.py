@@ -46,7 +46,7 @@ def test_the_json_keeps_its_shape(capsys: pytest.CaptureFixture[str]) -> None:
             "replicas",
             "nodes",
         ),
-        *("fits", "reasons", "memory", "vllm_args"),
+        *("fits", "reasons", "memory", "vllm_args", "speed", "startup"),
     ]
     assert list(document["chosen"]["memory"]) == [
         *("visible_gib", "requested_gib", "weights_gib", "non_torch_gib", "activation_peak_gib"),
@@ -154,9 +154,19 @@ def test_more_gpus_than_the_instance_has_are_refused(capsys: pytest.CaptureFixtu
 
     assert code == 1
     assert document["chosen"]["reasons"][0] == (
-        "tensor_parallel_size: 4 GPUs per replica are more than the 1 of one g6.xlarge; "
-        "use 1 or fewer"
+        "tensor_parallel_size: 4 ranks are more than the 1 GPUs of one g6.xlarge; "
+        "use 1 or fewer, and pipeline_parallel_size across nodes"
     )
+
+
+def test_stages_of_one_replica_may_be_on_several_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    """DeepSeek-R1 has 641 GiB of weights: not on 8 H100 with a cache, but on 16."""
+    words = ("--gpu", "H100", "--tensor-parallel-size", "8", "--pipeline-parallel-size", "2")
+    code, document = planned(capsys, "deepseek-ai/DeepSeek-R1", *words, "--replicas", "3")
+
+    assert code == 0
+    assert document["chosen"]["gpus_per_replica"] == 16
+    assert document["chosen"]["nodes"] == 6
 
 
 def test_fp8_of_16_bit_weights_is_asked_for_by_the_name_that_vllm_takes(
@@ -274,6 +284,25 @@ def test_what_is_asked_of_the_server_is_among_its_arguments(
     assert {"--data-parallel-size", *words[1:]} <= set(args)
 
 
+def test_vllms_own_names_of_formats_are_understood_and_passed_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("--gpu", "H100", "--kv-cache-dtype", "bfloat16", "--dtype", "half")
+    _, document = planned(capsys, LLAMA_8B, *words)
+
+    args = document["chosen"]["vllm_args"]
+    assert args[args.index("--kv-cache-dtype") + 1] == "bfloat16"
+    assert args[args.index("--dtype") + 1] == "half"
+
+
+def test_a_format_that_another_repository_has_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--gpu", "L4", "--quantization", "awq", "--max-model-len", "8192")
+    code, document = planned(capsys, LLAMA_8B, *words)
+
+    assert code == 0
+    assert "name a repository with weights in awq" in document["chosen"]["reasons"][0]
+
+
 @pytest.mark.parametrize("share", ["0", "1.5", "nan"])
 def test_an_impossible_utilization_cannot_run(
     capsys: pytest.CaptureFixture[str], share: str
@@ -290,6 +319,8 @@ def test_the_page_shows_the_bar_and_the_ways_out(capsys: pytest.CaptureFixture[s
     page = capsys.readouterr().out
     assert code == 1
     assert "22.03 GiB per GPU: weights 15.00 [#]" in page
+    assert "does not fit: starts with too little KV cache" in page
+    assert "/dev/shm 1 GiB" in page
     assert "Nearest ways to make it fit, each planned" in page
     assert "max_model_len" in page
 

@@ -169,6 +169,36 @@ def test_the_plot_has_the_frontier_and_the_goal(
     assert "ITL goal, ms 60" in text
 
 
+def test_the_plot_may_be_a_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    file = tmp_path / "plan.png"
+
+    code = main([*FIXED, *LOAD, "--plot", str(file)])
+
+    assert code == 0
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_of_another_kind_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code = main([*FIXED, *LOAD, "--plot", str(tmp_path / "plan.gif")])
+
+    assert code == 2
+    assert "is neither .svg nor .png" in capsys.readouterr().err
+
+
+def test_both_roofs_of_a_narrow_format_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    # 1,008 GB/s over 4.68 GB, and over 0.5 GB for each of 8.03 billion weights
+    load = ["--concurrency", "1", "--input-tokens", "100", "--output-tokens", "200"]
+
+    main(["plan", LLAMA_8B, "--gpu", "RTX-4090", "--quantization", "awq", *load])
+
+    page = capsys.readouterr().out
+    assert "by memory bandwidth at most 216" in page
+    assert "0.5 GB per billion weights at most 251" in page
+
+
 def a_bench(clients: int, itl_ms: float, **changes: Any) -> dict[str, Any]:
     """A result of `vllm bench serve` for Llama 8B on one H100."""
     return {

@@ -42,7 +42,7 @@ CASES = [
         "a.yaml:17: berth:models.chat.colour: unknown key, value green; remove it, or use one of "
         "model, tier, quantization, kv_cache_dtype, max_model_len, max_num_seqs, "
         "max_num_batched_tokens, gpu_memory_utilization, tensor_parallel_size, replicas, load, "
-        "goals",
+        "goals, calibration",
         id="unknown-key-far-from-all",
     ),
     pytest.param(
@@ -606,3 +606,60 @@ def test_more_than_a_hundred_problems_end_with_their_number(refusal: Refusal) ->
 
     assert len(lines) == 101
     assert lines[-1] == "a.yaml: 204 more problems; change these first"
+
+
+HYBRID_STACK = """\
+config:
+  aws:region: us-east-1
+  berth:environment: prod
+  berth:cluster:
+    kubernetes_version: "1.35"
+    endpoint: {public_cidrs: [203.0.113.0/24]}
+    hybrid:
+      node_cidrs: [10.80.0.0/16]
+      pod_cidrs: [10.80.1.0/24, 8.8.8.0/24]
+  berth:tiers:
+    amd:
+      source: hybrid
+      hosts: rented
+      gpu: MI300X
+      gpus_per_node: 8
+      vcpus_per_node: 384
+      nodes: 1
+    spot:
+      instance_type: g6.xlarge
+      capacity: {type: SPOT}
+      max_nodes: 1
+    block:
+      instance_type: p5.48xlarge
+      capacity:
+        type: CAPACITY_BLOCK
+        availability_zone: us-east-1b
+        starts_at: 2026-11-20T11:30:00Z
+        ends_at: 2027-01-29T11:30:00Z
+        instance_count: 1
+        next_reservation_id: cr-0123456789abcdef1
+      max_nodes: 1
+  berth:models:
+    chat: {model: meta-llama/Llama-3.1-8B-Instruct, tier: spot}
+"""
+
+
+def test_ways_of_obtaining_nodes_that_contradict_themselves(refusal: Refusal) -> None:
+    lines = refusal(HYBRID_STACK)
+
+    assert [line.partition("; ")[0] for line in lines] == [
+        "a.yaml:6: berth:cluster.endpoint: public_cidrs opens the endpoint besides the private "
+        "one, and hybrid nodes need one",
+        "a.yaml:9: berth:cluster.hybrid.pod_cidrs[0]: 10.80.1.0/24 overlaps 10.80.0.0/16 of "
+        "node_cidrs",
+        "a.yaml:9: berth:cluster.hybrid.pod_cidrs[1]: 8.8.8.0/24 is not a private IPv4 network, "
+        "and hybrid nodes need one",
+        "a.yaml:13: berth:tiers.amd.hosts: rented, but AWS supports hybrid nodes on hardware that "
+        "is owned or colocated, not in another cloud, and bills each vCPU all the same",
+        "a.yaml:24: berth:tiers.block.capacity.reservation_id: missing",
+        "a.yaml:24: berth:tiers.block.capacity.next_starts_at: missing beside next_reservation_id",
+        "a.yaml:24: berth:tiers.block.capacity.next_ends_at: missing beside next_reservation_id",
+        "a.yaml:33: berth:models.chat.replicas: 1 on spot instances in prod, which end with two "
+        "minutes' notice",
+    ]

@@ -236,3 +236,50 @@ def test_a_day_before_every_price_prices_nothing() -> None:
 
     assert found.lines == []
     assert len(found.unpriced) == 9
+
+
+def test_a_reservation_is_paid_whether_it_is_used_or_not() -> None:
+    """Four p5.48xlarge of 55.04 an hour, of which one runs."""
+    capacity = {
+        "type": "ODCR",
+        "availability_zone": "us-east-1b",
+        "reservation_id": "cr-0123456789abcdef0",
+        "instance_count": 4,
+    }
+    tiers = {"h100": an_h100_tier(capacity=capacity, min_nodes=0)}
+    found = estimated(tiers=tiers, models={"chat": a_70b()})
+    (nodes,) = [line for line in found.lines if line.name == "GPU nodes"]
+
+    hourly = (nodes.floor_usd_per_hour, nodes.plan_usd_per_hour, nodes.ceiling_usd_per_hour)
+    assert hourly == (Decimal("220.16"),) * 3
+
+
+def test_eks_bills_each_vcpu_of_a_hybrid_host() -> None:
+    """384 vCPUs of 0.02 are 7.68 an hour for each host; eight GPUs of 1.85 are 14.80."""
+    tiers = {
+        "mi300x": {
+            "source": "hybrid",
+            "hosts": "own",
+            "gpu": "MI300X",
+            "gpus_per_node": 8,
+            "vcpus_per_node": 384,
+            "nodes": 1,
+            "usd_per_gpu_hour": "1.85",
+        }
+    }
+    cluster = {
+        "kubernetes_version": "1.35",
+        "endpoint": "private",
+        "hybrid": {"node_cidrs": ["10.80.0.0/16"], "pod_cidrs": ["10.81.0.0/16"]},
+    }
+    found = estimated(cluster=cluster, tiers=tiers, models={"chat": an_8b(tier="mi300x")})
+    hourly = {line.name: line.plan_usd_per_hour for line in found.lines if line.tier == "mi300x"}
+
+    assert hourly == {"GPU nodes": Decimal("14.80"), "Hybrid node fee": Decimal("7.68")}
+
+
+def test_spot_has_no_price_and_is_named() -> None:
+    found = estimated(tiers={"l4": an_l4_tier(capacity={"type": "SPOT"})})
+
+    assert found.at_least
+    assert [each.resource for each in found.unpriced] == ["l4"]

@@ -1,5 +1,6 @@
 """The search: cheapest that holds, why the others lose, and what never makes a plan dearer."""
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -8,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from berth.catalog.load import load_catalog
+from berth.catalog.load import Catalog, load_catalog
 from berth.planner.cheapest import Comparison, Fixed, compare_options
-from berth.planner.engine_options import EngineOptions
+from berth.planner.engine_options import EngineOptions, KvCacheDtype
 from berth.planner.node_choice import (
     NodeOffer,
     catalog_offers,
@@ -33,6 +34,8 @@ def found(
     goals: Goals | None = None,
     own: dict[str, Decimal] | None = None,
     fixed: dict[str, Any] | None = None,
+    catalog: Catalog = CATALOG,
+    kv_cache_dtype: KvCacheDtype = "auto",
     **load: Any,
 ) -> Comparison:
     """The search in us-east-1 for 2 requests/s of 1,000 tokens in and 200 out."""
@@ -40,10 +43,10 @@ def found(
     offers = catalog_offers(CATALOG, "us-east-1", DAY, own or {})
     if gpus is not None:
         offers = {key: offers[key] for key in gpus}
-    options = EngineOptions(vllm_version="", max_model_len=4096)
+    options = EngineOptions(vllm_version="", max_model_len=4096, kv_cache_dtype=kv_cache_dtype)
     wanted = Fixed(options=options, **(fixed or {}))
     return compare_options(
-        CATALOG.models[model], wanted, Traffic(**traffic), goals or Goals(), offers, CATALOG
+        catalog.models[model], wanted, Traffic(**traffic), goals or Goals(), offers, catalog
     )
 
 
@@ -166,6 +169,33 @@ def test_shorter_prompts_never_cost_more(tokens: int, less: int, rate: float) ->
     )
 
     assert usd(short) <= usd(long)
+
+
+def with_bandwidth(gpu: str, factor: float) -> Catalog:
+    """The catalog with one GPU that reads its memory faster."""
+    faster = CATALOG.gpus[gpu].model_copy(
+        update={"memory_gb_per_s": (CATALOG.gpus[gpu].memory_gb_per_s or 0) * factor}
+    )
+    return replace(CATALOG, gpus={**CATALOG.gpus, gpu: faster})
+
+
+@settings(max_examples=15, deadline=None)
+@given(factor=st.floats(1, 4), rate=st.floats(0.1, 40), itl_ms=st.floats(70, 200))
+def test_more_bandwidth_never_costs_more(factor: float, rate: float, itl_ms: float) -> None:
+    load: dict[str, Any] = {"gpus": ("L4",), "goals": Goals(itl_ms=itl_ms), "requests_per_s": rate}
+
+    faster = found(catalog=with_bandwidth("L4", factor), **load)
+
+    assert usd(faster) <= usd(found(**load))
+
+
+@settings(max_examples=15, deadline=None)
+@given(rate=st.floats(0.1, 40), tokens=st.integers(100, 3000))
+def test_a_cache_of_fewer_bytes_never_costs_more(rate: float, tokens: int) -> None:
+    load: dict[str, Any] = {"gpus": ("L4", "H100-SXM-80GB"), "requests_per_s": rate}
+    load |= {"input_tokens": tokens, "goals": Goals(itl_ms=90)}
+
+    assert usd(found(kv_cache_dtype="fp8", **load)) <= usd(found(**load))
 
 
 def an_offer(gpus: int, usd_per_hour: str | None, **changes: Any) -> NodeOffer:

@@ -1,8 +1,25 @@
 """Where a model server of a stack goes when it states a load, or several tiers."""
 
+from pathlib import Path
 from typing import Any
 
-from tests.unit.planner.stacks import an_8b, an_h100_tier, an_l4_tier, planned, refusal
+import pytest
+
+from berth.catalog.load import load_catalog
+from berth.planner.account import Account
+from berth.planner.calibration import read_calibrations
+from berth.planner.errors import PlanError
+from berth.planner.make_plan import make_plan
+from berth.planner.speed.forecast import Calibration
+from tests.unit.planner.stacks import (
+    LLAMA_8B,
+    a_stack,
+    an_8b,
+    an_h100_tier,
+    an_l4_tier,
+    planned,
+    refusal,
+)
 
 LOAD = {"requests_per_s": 2.0, "input_tokens": 1000, "output_tokens": 200}
 TIERS = {"l4": an_l4_tier(max_nodes=8), "h100": an_h100_tier()}
@@ -62,6 +79,40 @@ def test_more_load_than_the_tier_has_nodes_is_refused() -> None:
 
     assert lines[0].startswith("berth:models.chat.load: ")
     assert "raise max_nodes or name another tier" in lines[0]
+
+
+def test_a_calibration_replaces_the_modelled_time_and_narrows_the_band() -> None:
+    config = a_stack(tiers=TIERS, models={"chat": an_8b(load=LOAD, replicas=6)})
+    slower = Calibration(
+        day="2026-11-29",
+        model=LLAMA_8B,
+        gpu="L4",
+        tensor_parallel_size=1,
+        clients=32,
+        itl_alone=1.5,
+        itl_loaded=1.5,
+        ttft_alone=1.0,
+        ttft_loaded=1.0,
+    )
+    account = Account.assumed("us-east-1", load_catalog())
+
+    plain = make_plan(config, load_catalog(), account).servers["chat"].speed
+    measured = make_plan(config, load_catalog(), account, {"chat": slower}).servers["chat"].speed
+
+    assert plain is not None
+    assert measured is not None
+    assert measured.constants == "calibrated on 2026-11-29"
+    assert measured.itl_ms == pytest.approx(1.5 * plain.itl_ms)
+    assert measured.itl_ms_high / measured.itl_ms < plain.itl_ms_high / plain.itl_ms
+
+
+def test_a_calibration_that_is_not_there_is_refused_by_its_key(tmp_path: Path) -> None:
+    config = a_stack(tiers=TIERS, models={"chat": an_8b(load=LOAD, calibration="no.json")})
+
+    with pytest.raises(PlanError) as error:
+        read_calibrations(config, tmp_path)
+
+    assert error.value.lines[0].startswith("berth:models.chat.calibration: ")
 
 
 def planned_chat(**changes: Any) -> Any:

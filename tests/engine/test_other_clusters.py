@@ -1,0 +1,97 @@
+"""Hybrid hosts, an EKS cluster that exists, and servers with several tiers, on the real engine."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from berth.engine.tools import Program
+from berth.offline.cloud import Cloud
+from tests.engine.checkout import ROOT, OfflineStack
+
+pytestmark = pytest.mark.engine
+
+NEW = {"kubernetes_version": "1.35", "endpoint": "private"}
+L4 = {"instance_type": "g6.xlarge", "capacity": {"type": "ON_DEMAND"}, "max_nodes": 2}
+CHAT = {"model": "meta-llama/Llama-3.1-8B-Instruct", "max_model_len": 8192}
+MI300X = {
+    "source": "hybrid",
+    "hosts": "own",
+    "gpu": "MI300X",
+    "gpus_per_node": 8,
+    "vcpus_per_node": 384,
+    "nodes": 2,
+    "usd_per_gpu_hour": "1.85",
+}
+
+
+@pytest.fixture
+def stack(pulumi_cli: Program, tmp_path: Path) -> OfflineStack:
+    return OfflineStack(pulumi_cli, ROOT, tmp_path / "state", "l4-dev").make()
+
+
+def write(stack: OfflineStack, cluster: dict[str, Any], tiers: dict[str, Any], tier: Any) -> None:
+    config = {
+        "aws:region": "us-east-1",
+        "berth:environment": "dev",
+        "berth:as_of": "2026-11-30",
+        "berth:cluster": cluster,
+        "berth:tiers": tiers,
+        "berth:models": {"chat": CHAT | {"tier": tier}},
+    }
+    text = yaml.safe_dump({"config": config}, sort_keys=False)
+    stack.stack_file.write_text(text, encoding="utf-8")
+
+
+def up_twice(stack: OfflineStack) -> tuple[str, dict[str, int]]:
+    return stack.run("up", "--yes", "--skip-preview"), stack.change_summary()
+
+
+def test_hybrid_hosts_get_a_secret_file_each(stack: OfflineStack) -> None:
+    hybrid = {"node_cidrs": ["10.80.0.0/16"], "pod_cidrs": ["10.81.0.0/16"]}
+    write(stack, NEW | {"hybrid": hybrid}, {"mi300x": MI300X}, "mi300x")
+    said, again = up_twice(stack)
+    shown = json.loads(stack.run("stack", "output", "--json", "--show-secrets"))["node_configs"]
+    types = {record.type for record in Cloud(stack.state).records()}
+    code = json.loads(shown["mi300x"]["mi300x-1"])["spec"]["hybrid"]["ssm"]["activationCode"]
+
+    assert set(again) == {"same"}
+    assert set(shown["mi300x"]) == {"mi300x-1", "mi300x-2"}
+    assert code not in said
+    assert code not in stack.run("stack", "export")
+    assert {"aws:ssm/activation:Activation", "aws:eks/accessEntry:AccessEntry"} <= types
+
+
+def test_node_groups_on_an_eks_cluster_that_exists(stack: OfflineStack) -> None:
+    subnets = {"us-east-1a": "subnet-0123456789abcdef0", "us-east-1b": "subnet-0123456789abcdef1"}
+    cluster = {
+        "eks_cluster": {"name": "shared", "subnet_ids": subnets},
+        "install": ["nvidia-gpu-operator"],
+    }
+    write(stack, cluster, {"l4": L4}, "l4")
+    _, again = up_twice(stack)
+    records = Cloud(stack.state).records()
+    (group,) = [each for each in records if each.type == "aws:eks/nodeGroup:NodeGroup"]
+
+    assert set(again) == {"same"}
+    assert group.properties["clusterName"] == "shared"
+    assert sorted(group.properties["subnetIds"]) == sorted(subnets.values())
+    assert not [each for each in records if each.type == "aws:ec2/vpc:Vpc"]
+
+
+def test_the_autoscaler_grows_the_preferred_tier_first(stack: OfflineStack) -> None:
+    tiers = {"l4": L4, "l4-spot": L4 | {"capacity": {"type": "SPOT"}}}
+    write(stack, NEW, tiers, ["l4-spot", "l4"])
+    _, again = up_twice(stack)
+    (deployment,) = [
+        each for each in Cloud(stack.state).records() if each.type.endswith(":Deployment")
+    ]
+    affinity = deployment.properties["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    preferred = affinity["preferredDuringSchedulingIgnoredDuringExecution"]
+
+    assert set(again) == {"same"}
+    assert [
+        (each["weight"], each["preference"]["matchExpressions"][0]["values"]) for each in preferred
+    ] == [(100, ["l4-spot"]), (50, ["l4"])]

@@ -1,0 +1,62 @@
+"""`berth catalog`: every list has names, days and sources; what is not there is said so."""
+
+import argparse
+import json
+
+import pytest
+
+from berth.cli import catalog
+
+
+def berth_catalog(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    catalog.add_parser(parser.add_subparsers())
+    return catalog.run(parser.parse_args(["catalog", *words]))
+
+
+@pytest.mark.parametrize("what", sorted(catalog.LISTS))
+def test_every_row_says_from_where_and_when(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = berth_catalog(what, "--json")
+
+    rows = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert all(row["name"] and row["source"] and row["checked"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        pytest.param(("gpus", "l40"), "L40S", id="gpu"),
+        pytest.param(("instances", "p5.48"), "8 x H100-SXM-80GB", id="instance"),
+        pytest.param(("models", "llama-3.3-70b-instruct"), "meta-llama/Llama-3.3-70B", id="model"),
+        pytest.param(("software", "oldest driver"), "580.65.06 (current)", id="software"),
+        pytest.param(("prices", "p5.48xlarge"), "55.04", id="price"),
+    ],
+)
+def test_rows_are_found_by_a_part_of_their_name(
+    words: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = berth_catalog(*words)
+
+    assert code == 0
+    assert text in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        pytest.param(("gpus", "zz"), "berth catalog: nothing of gpus is called zz", id="name"),
+        pytest.param(
+            ("prices", "--region", "us-est-1"),
+            "berth catalog: no price in the region us-est-1 is known; did you mean us-",
+            id="region",
+        ),
+    ],
+)
+def test_what_is_not_there_is_refused(
+    words: tuple[str, ...], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = berth_catalog(*words)
+
+    assert code == 2
+    assert capsys.readouterr().err.startswith(line)
