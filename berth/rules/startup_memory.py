@@ -76,8 +76,9 @@ def _find_out_of_memory(container: Container, context: Context) -> Iterator[Brea
         return
     problems = []
     for nodes in alternatives:
-        gpus = [(name, _slice(gpu, container)) for name, gpu in nodes.gpus]
-        gpus = [(name, gpu) for name, gpu in gpus if gpu.vendor == container_vendor(container)]
+        parts = [(name, _slice(gpu, container)) for name, gpu in nodes.gpus]
+        vendor = container_vendor(container)
+        gpus = [(name, gpu) for name, gpu in parts if gpu and gpu.vendor == vendor]
         found = [(name, _problem(container, arguments, model, gpu)) for name, gpu in gpus]
         problems.append(next(((name, text) for name, text in found if text), None))
     if problems[0] and all(problems):
@@ -105,12 +106,14 @@ def _is_refused_anyway(container: Container, context: Context) -> bool:
     )
 
 
-def _slice(gpu: Gpu, container: Container) -> Gpu:
-    """The GPU, or the part of it that a MIG device is."""
+def _slice(gpu: Gpu, container: Container) -> Gpu | None:
+    """The GPU, or the part of it that a MIG device is; None for a profile that it does not have."""
     profiles = [profile for key in container.asked_keys if (profile := mig_profile(key))]
     size = re.fullmatch(r"\d+g\.(\d+)gb", profiles[0]) if profiles else None
     if not size:
         return gpu
+    if profiles[0] not in {profile.name for profile in gpu.mig_profiles}:
+        return None
     named_gib = float(size[1])
     visible_gib = _A100_SLICES_GIB.get(profiles[0], named_gib * _LARGEST_SLICE_SHARE)
     if visible_gib >= gpu.visible_gib:
