@@ -1,12 +1,10 @@
 """Pod templates and their containers: what each container is, runs and asks for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Literal, Protocol
-
-import yaml
 
 from berth.rules.resource import Resource
 from berth.rules.stack_view.accelerators import MIG_PREFIX, is_accelerator_key, parse_quantity
@@ -18,6 +16,7 @@ from berth.rules.stack_view.config_maps import (
     with_config_maps,
 )
 from berth.rules.stack_view.engine_arguments import Engine, EngineArguments, find_engine
+from berth.rules.stack_view.engine_file import options_of_file
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.image import Image, parse_image
 
@@ -222,7 +221,7 @@ class Container:
         text = mounted_file(
             path, self.body, self.pod.spec, self.pod.namespace, workload.config_maps
         )
-        options = _options_of(text) if text else None
+        options = options_of_file(text) if text else None
         words = (*(options or ()), *arguments.words)
         return EngineArguments(words, arguments.path, arguments.engine, options is None)
 
@@ -346,23 +345,3 @@ class Container:
 
 def _is_scalar(value: object) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
-
-
-def _options_of(text: str) -> list[str] | None:
-    """Options of an engine's configuration file as words; None if it cannot be read."""
-    try:
-        data = yaml.load(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError:
-        return None
-    return options_as_words(data) if isinstance(data, Mapping) else None
-
-
-def options_as_words(options: Mapping[object, object]) -> list[str]:
-    """`{tensor_parallel_size: 2}` as `--tensor-parallel-size=2`."""
-    words = []
-    for key, value in options.items():
-        if not isinstance(key, str) or not (_is_scalar(value) or value is True):
-            continue
-        name = f"--{key.lstrip('-').replace('_', '-')}"
-        words.append(name if value is True else f"{name}={value}")
-    return words

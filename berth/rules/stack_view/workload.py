@@ -9,8 +9,9 @@ import yaml
 
 from berth.rules.resource import Resource
 from berth.rules.stack_view.config_maps import ConfigMaps
+from berth.rules.stack_view.engine_file import options_as_words
 from berth.rules.stack_view.field import Field
-from berth.rules.stack_view.pod import Container, Pod, Role, options_as_words
+from berth.rules.stack_view.pod import Container, Pod, Role
 from berth.rules.unknown import UNKNOWN
 
 __all__ = ["Container", "Pod", "Role", "Workload", "as_workload"]
