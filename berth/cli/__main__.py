@@ -4,6 +4,7 @@ import argparse
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 fine, 1 the stack is refused, 2 wrong usage or unreadable input.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:  # a cancelled job cleans up as after Ctrl-C
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)
     if sys.stdout is None:  # closed by the caller
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  open to the end, as any stdout
     if isinstance(sys.stdout, io.TextIOWrapper):

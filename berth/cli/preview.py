@@ -26,7 +26,8 @@ from berth.engine.interruptible import InterruptibleCommand
 from berth.engine.preview import EnginePreview, StackMissingError, Target, run_preview
 from berth.engine.project import ProjectMissingError, find_project
 from berth.engine.tools import Program, ToolError, berth_home, find_or_make
-from berth.offline import OfflineProviders, offline_environment
+from berth.offline.environment import offline_environment
+from berth.offline.providers import OfflineProviders
 from berth.offline.workspace import copy_workspace
 
 

@@ -2,7 +2,13 @@
 
 import argparse
 import os
+import signal
 import sys
+
+# While the imports below run, an interrupt just ends this process, without a traceback.
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +18,7 @@ from berth.offline.providers import OfflineProviders
 from berth.offline.stack_files import find_project_dir, without_salt
 
 _USAGE_ERROR = 2
+_SIGNALLED = 128
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,4 +60,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(_SIGNALLED + signal.SIGINT)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from berth.catalog.instance import load_instances
 from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
+from berth.rules.stack_view.accelerators import GPU_KEY
 from berth.rules.stack_view.chart import Chart
 from berth.rules.stack_view.engine_arguments import Ranks
 from berth.rules.stack_view.field import Field
@@ -127,7 +128,7 @@ def _product(*, tensor: int, pipeline: int, data: int) -> str:
 def _fix(
     container: Container, ranks: Ranks, wanted: int, available: int, *, gpus_per_pod: int
 ) -> str:
-    key = container.asked_keys[0]
+    key = next(iter(container.asked_keys), GPU_KEY["nvidia"])
     more = f"{_limit(container, key).path} to {gpus_per_pod}"
     fits_a_node = gpus_per_pod <= _largest_node()
     _, pipeline, data, _ = _sizes(ranks)

@@ -10,7 +10,8 @@ from berth.engine.environment import engine_environment
 from berth.engine.interruptible import InterruptibleCommand
 from berth.engine.preview import Target, run_preview
 from berth.engine.tools import find_or_make
-from berth.offline import OfflineProviders, offline_environment
+from berth.offline.environment import offline_environment
+from berth.offline.providers import OfflineProviders
 from berth.offline.workspace import copy_workspace
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from berth.offline import Cloud, OfflineProviders
+from berth.offline.cloud import Cloud
+from berth.offline.providers import OfflineProviders
 from tests.engine.conftest import MakeProject, Project
 
 pytestmark = pytest.mark.engine

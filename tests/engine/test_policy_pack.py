@@ -13,7 +13,7 @@ import pytest
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import analyzer_pb2_grpc
 
-from berth.offline import OfflineProviders
+from berth.offline.providers import OfflineProviders
 from berth.rules.finding import split_message
 from berth.rules.registry import RULES
 from tests.engine.conftest import MakeProject, Project

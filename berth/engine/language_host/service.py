@@ -107,6 +107,16 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         """Ask nothing when a project is made."""
         return language_pb2.RuntimeOptionsResponse()
 
+    def GenerateProgram(  # noqa: N802
+        self, request: language_pb2.GenerateProgramRequest, context: grpc.ServicerContext
+    ) -> language_pb2.GenerateProgramResponse:
+        """Refuse in words: `pulumi import` asks for code by default."""
+        context.abort(
+            grpc.StatusCode.UNIMPLEMENTED,
+            "this language host writes no code; add --generate-code=false",
+        )
+        raise AssertionError("abort raises")
+
     def Cancel(self, request: Empty, context: grpc.ServicerContext) -> Empty:  # noqa: N802
         """Pass Ctrl-C on to what runs."""
         threading.Thread(target=self._children.interrupt, daemon=True).start()

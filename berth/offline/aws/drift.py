@@ -5,7 +5,7 @@ from typing import Any
 
 from berth.offline.aws.facts import TypeFacts
 from berth.offline.shapes import Kind, ListOf, MapOf, ObjectOf, ResourceShape
-from berth.offline.values import Properties, Secret, plain
+from berth.offline.values import Properties, Secret
 
 
 def inputs_now(
@@ -33,9 +33,12 @@ def inputs_now(
 
 def tags_now(inputs: Properties, now: Properties) -> Any:
     """All tags of a resource: those it got by default when it was made, and its own of now."""
-    tags, made_with = now.get("tags") or {}, plain(inputs.get("tags")) or {}
-    by_default = {k: v for k, v in plain(now["tagsAll"]).items() if k not in made_with}
-    found = {**by_default, **plain(tags)}
+    made_with = _bare(inputs.get("tags")) or {}
+    by_default = {k: v for k, v in _bare(now["tagsAll"]).items() if k not in made_with}
+    found = {**by_default, **(_bare(now.get("tags")) or {})}
+    for key, value in made_with.items():
+        if isinstance(value, Secret) and key in found:
+            found[key] = Secret(_bare(found[key]))
     return Secret(found) if isinstance(now["tagsAll"], Secret) else found
 
 

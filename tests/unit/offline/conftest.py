@@ -9,7 +9,8 @@ import grpc
 import pytest
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from berth.offline import Cloud, OfflineProviders
+from berth.offline.cloud import Cloud
+from berth.offline.providers import OfflineProviders
 from berth.offline.values import Properties, from_struct, plain, to_struct
 
 

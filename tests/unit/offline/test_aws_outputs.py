@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth.offline.values import UNKNOWN, Secret
+from berth.offline.values import UNKNOWN, Secret, from_struct
 from tests.unit.offline.conftest import Engine, Providers
 from tests.unit.offline.test_aws_checks import NODE_GROUP, ROLE, a_node_group
 
@@ -210,6 +210,17 @@ def test_reading_shows_what_was_changed_outside(aws: Engine) -> None:
     assert dict(after.inputs["tags"]) == {"a": "b", "by-hand": "yes"}
     assert dict(after.properties["tagsAll"]) == {"owner": "platform", "a": "b", "by-hand": "yes"}
     assert gone.id == ""
+
+
+def test_reading_keeps_the_secret_among_the_tags(aws: Engine) -> None:
+    tags = {"a": Secret("v"), "b": "plain"}
+    inputs, _ = aws.check(NODE_GROUP, a_node_group(tags=tags))
+    resource_id, outputs = aws.create(NODE_GROUP, a_node_group(tags=tags))
+
+    read = from_struct(aws.read(NODE_GROUP, resource_id, inputs=inputs, outputs=outputs).properties)
+
+    assert read["tags"]["a"] == Secret("v")
+    assert read["tagsAll"] == {"owner": "platform", "a": Secret("v"), "b": "plain"}
 
 
 def test_deleting_what_is_gone_is_no_error(aws: Engine) -> None:

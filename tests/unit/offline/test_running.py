@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from berth.offline import OfflineProviders, offline_environment
 from berth.offline.__main__ import main
+from berth.offline.environment import offline_environment
+from berth.offline.providers import OfflineProviders
 from berth.offline.stack_files import find_project_dir, without_salt
 
 STACK = "# the author's words\nconfig:\n  aws:region: us-east-1\n  p:day: 2026-11-30\n"
