@@ -124,7 +124,8 @@ def _find_floating_image(pool: Pool, context: Context) -> Iterator[Breach]:
         where=pool.name,
         what="no releaseVersion, so new nodes start from whatever image is newest that day",
         change="pin the release",
-        fix="set releaseVersion to the release that runs today, such as 1.34.3-20260714",
+        fix="set releaseVersion to the release that runs today, as `aws eks describe-nodegroup` "
+        "shows it (KUBERNETES-YYYYMMDD)",
     )
 
 
