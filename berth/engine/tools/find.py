@@ -1,4 +1,4 @@
-"""The order in which a program is looked for: PATH, what was made before, download, Go."""
+"""The order in which a program is looked for: the user's own, made before, download, Go."""
 
 from pathlib import Path
 
@@ -7,26 +7,28 @@ from berth.engine.tools.child import tell
 from berth.engine.tools.download import download, downloaded, sdk_version
 from berth.engine.tools.folders import berth_home, program_folder, project_root, unwritable
 from berth.engine.tools.go_build import build, built
+from berth.engine.tools.installed import find_installed
 from berth.engine.tools.lock import only_one_run
-from berth.engine.tools.path_search import find_on_path
 from berth.engine.tools.program import Program, Recipe, ToolError, recipe_for
 
 
 def find_or_make(name: str) -> Program:
     """A program that can be started.
 
-    One on the PATH is taken as it is. Else it is downloaded or built once, into a folder keyed by
-    its version; later runs find it there.
+    One that the user has is taken as it is. Else it is downloaded or built once, into a folder
+    keyed by its version; later runs find it there.
 
     Raises:
         ToolError: when it cannot be had; the text says what to install.
     """
     recipe = recipe_for(name)
-    program = find_on_path(name, recipe) or kept_or_made(name, recipe)
+    program = find_installed(name, recipe) or kept_or_made(name, recipe)
+    if not recipe.on_shell_path:
+        return program
     try:
         shims.prepare(program)
     except OSError as error:
-        if program.origin != "path":
+        if program.origin not in ("path", "installed"):
             raise unwritable(shims.bin_folder(), error) from None
     return program
 
@@ -61,4 +63,4 @@ def make(folder: Path, name: str, recipe: Recipe) -> Program:
     if root is None:
         advice = recipe.if_missing or f"run this in a checkout of Berth, which can build {name}"
         raise ToolError(f"{name}: not on the PATH and not downloaded; {advice}")
-    return build(folder, name, recipe, root / "tools" / name)
+    return build(folder, name, recipe, root / "tools" / (recipe.module or name))

@@ -10,7 +10,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from yaml import safe_load
 
-Origin = Literal["path", "download", "built"]
+Origin = Literal["path", "installed", "download", "built"]
+"""`installed`: from another folder in which the user keeps programs of this kind."""
+
+Search = Literal["path", "kubebuilder_assets", "pulumi_plugins"]
 
 
 class ToolError(Exception):
@@ -35,12 +38,15 @@ class Recipe(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: str
+    module: str = ""
     package: str
     ldflags: str = "-s -w"
     tags: str = ""
     version_command: tuple[str, ...] = ()
     minimum: str | None = None
+    search: Search | None = None
     sdk_download: bool = False
+    on_shell_path: bool = True
     if_missing: str = ""
 
 
@@ -52,8 +58,8 @@ def load_recipes() -> dict[str, Recipe]:
 
 
 def program_names() -> list[str]:
-    """The names that `find_or_make` knows."""
-    return sorted(load_recipes())
+    """The names that `find_or_make` knows, in the order of their building."""
+    return list(load_recipes())
 
 
 def recipe_for(name: str) -> Recipe:

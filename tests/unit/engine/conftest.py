@@ -41,8 +41,12 @@ def checkout(
     """A checkout as the current folder, with an empty PATH and no network."""
     folder = tmp_path / "checkout"
     (folder / "berth").mkdir(parents=True)
-    (folder / "tools" / "pulumi").mkdir(parents=True)
-    (folder / "tools" / "pulumi" / "go.mod").write_text("module x\n\ngo 1.26.6\n", "utf-8")
+    for module in ("pulumi", "etcd", "kubernetes", "pulumi-resource-kubernetes"):
+        (folder / "tools" / module).mkdir(parents=True)
+        (folder / "tools" / module / "go.mod").write_text("module x\n\ngo 1.26.6\n", "utf-8")
+    for variable in ("KUBEBUILDER_ASSETS", "PULUMI_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
     monkeypatch.chdir(folder)
     monkeypatch.setattr(download, "INSTALL", "import sys; sys.exit('URLError: no network')")
     monkeypatch.setattr(download, "_failed", set())

@@ -178,7 +178,46 @@ def test_outside_a_checkout_only_the_path_and_the_download_remain(
 
 
 def test_an_unknown_name_lists_the_known() -> None:
-    assert refusal("pulmi") == "pulmi: no such program; known are pulumi"
+    assert refusal("pulmi") == (
+        "pulmi: no such program; known are etcd, kube-apiserver, kube-controller-manager, "
+        "kube-scheduler, kwok, pulumi, pulumi-resource-kubernetes"
+    )
+
+
+def test_kubebuilder_assets_come_first(
+    checkout: Path, fake_go: Path, on_path: FakeProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    etcd = on_path("etcd", "echo 'etcd Version: 3.6.1'; echo 'Git SHA: 0f1e2d3'")
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(etcd.parent))
+
+    program = find_or_make("etcd")
+
+    assert (program.path, program.version, program.origin) == (etcd, "3.6.1", "installed")
+    assert not fake_go.exists()
+
+
+def test_an_asset_that_is_too_old_is_passed_over(
+    checkout: Path, fake_go: Path, on_path: FakeProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assets = on_path("kube-apiserver", "echo Kubernetes v1.28.3").parent
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+
+    assert find_or_make("kube-apiserver").origin == "built"
+
+
+def test_the_newest_installed_plugin_of_pulumi_is_taken(
+    checkout: Path, fake_go: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path))
+    for version in ("v4.9.0", "v4.34.2", "v4.30.0"):
+        plugin = tmp_path / "plugins" / f"resource-kubernetes-{version}"
+        plugin.mkdir(parents=True)
+        (plugin / "pulumi-resource-kubernetes").touch(0o755)
+
+    program = find_or_make("pulumi-resource-kubernetes")
+
+    assert (program.version, program.origin) == ("4.34.2", "installed")
+    assert not fake_go.exists()
 
 
 def test_a_home_that_cannot_be_made_is_one_line(

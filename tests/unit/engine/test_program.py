@@ -1,5 +1,6 @@
 """Versions, and the list of programs."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,11 @@ def test_is_at_least(found: str, wanted: str, expected: bool) -> None:
 def test_every_program_has_a_go_mod_that_names_its_package(name: str) -> None:
     recipe = load_recipes()[name]
 
-    text = (CHECKOUT / "tools" / name / "go.mod").read_text("utf-8")
+    module = CHECKOUT / "tools" / (recipe.module or name)
+    text = (module / "go.mod").read_text("utf-8")
 
-    assert f"tool {recipe.package}\n" in text
     assert recipe.version in text
+    if recipe.package == ".":
+        assert (module / "main.go").is_file()
+    else:
+        assert re.search(rf"^(tool )?\t?{re.escape(recipe.package)}$", text, re.MULTILINE)

@@ -1,0 +1,1 @@
+"""A private Kubernetes control plane with simulated GPU nodes, and the `up` of a stack on it."""
