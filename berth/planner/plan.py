@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from berth.config.capacity import Capacity
-from berth.config.cluster import Cluster
-from berth.config.stack import BudgetConfig
+if TYPE_CHECKING:  # what plans of one model need not load
+    from berth.config.capacity import Capacity
+    from berth.config.cluster import Cluster
+    from berth.config.stack import BudgetConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,7 @@ class PoolPlan:
     instance_type: str | None
     accelerator: str | None
     """Value of the label `k8s.amazonaws.com/accelerator`; None on nodes the stack does not make."""
-    capacity: Capacity | None
+    capacity: "Capacity | None"
     """Of a block, the one that serves as of the plan's day."""
     ami_type: str | None
     root_disk_gib: int | None
@@ -258,7 +259,7 @@ class Plan:
     environment: Literal["dev", "prod"]
     region: str | None
     as_of: date
-    cluster: Cluster
+    cluster: "Cluster"
     network: NetworkPlan | None
     """None where the network exists."""
     existing_network: ExistingNetwork | None = None
@@ -278,4 +279,4 @@ class Plan:
     servers: Mapping[str, ServerPlan]
     usd_per_gpu_hour: Mapping[str, Decimal]
     """The owner's own price per tier, where the stack states one."""
-    budget: BudgetConfig | None
+    budget: "BudgetConfig | None"
