@@ -16,11 +16,12 @@ from berth.catalog.model_shape import Model
 from berth.catalog.speed import load_speed_constants
 from berth.config.problems import one_line
 from berth.planner.calibration import read_calibration
-from berth.planner.cheapest import Comparison, Fixed, compare_options
+from berth.planner.cheapest import Comparison, compare_options
 from berth.planner.explain import explain
 from berth.planner.load_document import comparison_document
 from berth.planner.node_choice import NodeOffer, catalog_offers, own_offer
 from berth.planner.search import Request
+from berth.planner.search_space import Fixed
 from berth.planner.sizing import Goals
 from berth.planner.speed.serving import Traffic
 

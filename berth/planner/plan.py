@@ -1,7 +1,7 @@
 """What a plan is: frozen values that components declare, costs price and commands print."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
@@ -121,6 +121,8 @@ class ServerPlan:
     """How long the start-up probe waits before it gives up."""
     tiers: tuple[str, ...] = ()
     """Tiers that its pods may run on, the preferred one first; empty: `tier` alone."""
+    tier_replicas: Mapping[str, int] = field(default_factory=dict)
+    """Replicas that each of these tiers is planned for."""
     pull_secret: str | None = None
     """Secret that the image is pulled with."""
     rollout: Literal["surge", "one_by_one", "recreate"]
