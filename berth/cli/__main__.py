@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "check": "the policy rules on manifests, Pulumi states or lists",
     "plan": "where one model fits, with which flags, and why not elsewhere",
     "preview": "resources, plan, policies and cost of a stack in one report",
+    "rehearse": "the whole `up` of a stack on a private control plane",
     "schema": "write the JSON schema of a stack file",
     "tools": "find or build the programs",
 }
