@@ -8,9 +8,11 @@ program wrote.
 
 import ctypes
 import json
+import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +26,8 @@ SERVICE: Final = "/pulumirpc.ResourceProvider/"
 RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 CHART: Final = "kubernetes:helm.sh/v4:Chart"
 THREADS: Final = 32
+LOOK_S: Final = 0.3
+"""How soon an engine that was killed is noticed."""
 MESSAGE_BYTES: Final = 400 * 1024 * 1024
 OPTIONS: Final = [
     ("grpc.max_receive_message_length", MESSAGE_BYTES),
@@ -144,6 +148,7 @@ def _end_with_parent() -> None:
 
 def main() -> int:
     """Serve until the real plugin ends."""
+    engine = os.getppid()
     plugin_path, map_file, version, *arguments = sys.argv[1:]
     plugin = subprocess.Popen(
         [plugin_path, *arguments],
@@ -163,9 +168,10 @@ def main() -> int:
     server.start()
     print(own_port, flush=True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine ends its plugins itself
-    code = plugin.wait()
+    while plugin.poll() is None and os.getppid() == engine:
+        time.sleep(LOOK_S)
     server.stop(grace=None).wait()
-    return code
+    return plugin.poll() or 0
 
 
 if __name__ == "__main__":
