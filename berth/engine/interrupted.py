@@ -1,0 +1,176 @@
+"""What an update that was killed has left in a stack's backend, and the commands that mend it."""
+
+import json
+import os
+import shlex
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pulumi.automation import PulumiCommand
+from pulumi.automation.errors import CommandError
+
+RELEASE = "kubernetes:helm.sh/v3:Release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """Who says to be changing the stack."""
+
+    process: int
+    host: str
+    since: str
+    alive: bool
+    """It still runs; on another host nobody here can tell, so it is taken to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingOperation:
+    """A step that was begun and of which no end is known."""
+
+    operation: str
+    """Such as `creating`."""
+    urn: str
+    id: str
+    """What the resource is called where it lives, if it is there; empty: not known here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupted:
+    """What one stack was left with."""
+
+    stack: str
+    locks: Sequence[Lock]
+    pending: Sequence[PendingOperation]
+
+    @property
+    def commands(self) -> list[list[str]]:
+        """What mends it, in order; nothing where an update still runs."""
+        if any(lock.alive for lock in self.locks):
+            return []
+        found = []
+        if self.locks:
+            found.append(["pulumi", "cancel", self.stack, "--yes"])
+        if self.pending:
+            known = [each for each in self.pending if each.operation == "creating" and each.id]
+            imports = [
+                word
+                for each in known
+                for part in (each.urn, each.id)
+                for word in ("--import-pending-creates", part)
+            ]
+            refresh = ["pulumi", "refresh", "--stack", self.stack, "--yes", "--skip-preview"]
+            found.append([*refresh, *imports, "--clear-pending-creates"])
+        return found
+
+    @property
+    def unknown(self) -> list[str]:
+        """Resources that may exist though nobody here can tell: they must be looked for."""
+        return [each.urn for each in self.pending if each.operation == "creating" and not each.id]
+
+
+def read_interrupted(
+    command: PulumiCommand,
+    stack: str,
+    work_dir: Path,
+    environment: Mapping[str, str],
+    find_id: Callable[[str], str | None],
+) -> Interrupted:
+    """Look at the backend of a stack.
+
+    Args:
+        command: the CLI.
+        stack: its name.
+        work_dir: holds Pulumi.yaml.
+        environment: of the CLI.
+        find_id: what the resource of a URN is called in the cloud, where that can be asked.
+
+    Raises:
+        CommandError: if the backend has no such stack, or does not answer.
+    """
+    said = command.run(["stack", "export", "--stack", stack], str(work_dir), environment)
+    deployment = json.loads(said.stdout).get("deployment") or {}
+    operations = deployment.get("pending_operations") or ()
+    return Interrupted(
+        stack=stack,
+        locks=_locks(_backend(command, work_dir, environment), stack),
+        pending=[_pending(each, find_id) for each in operations],
+    )
+
+
+def shell_line(words: Sequence[str]) -> str:
+    """A command as a person types it."""
+    return shlex.join(words)
+
+
+def _backend(command: PulumiCommand, work_dir: Path, environment: Mapping[str, str]) -> str:
+    try:
+        said = command.run(["whoami", "--json"], str(work_dir), environment)
+        return str(json.loads(said.stdout).get("url", ""))
+    except (CommandError, ValueError):
+        return ""
+
+
+def backend_folder(url: str) -> Path | None:
+    """The folder of a backend of files; None for any other."""
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return None
+    return Path(unquote(parts.netloc + parts.path)).expanduser()
+
+
+def _locks(url: str, stack: str) -> list[Lock]:
+    """Of a backend of files; a service keeps its own, which `pulumi cancel` ends as well."""
+    folder = backend_folder(url)
+    if folder is None:
+        return []
+    files = folder.glob(f".pulumi/locks/**/{stack.rsplit('/', 1)[-1]}/*.json")
+    return [_lock(json.loads(file.read_text("utf-8"))) for file in sorted(files)]
+
+
+def _lock(content: Mapping[str, Any]) -> Lock:
+    process, host = int(content.get("pid", 0)), str(content.get("hostname", ""))
+    return Lock(
+        process=process,
+        host=host,
+        since=str(content.get("timestamp", "")),
+        alive=host != socket.gethostname() or _is_alive(process),
+    )
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _pending(
+    operation: Mapping[str, Any], find_id: Callable[[str], str | None]
+) -> PendingOperation:
+    resource = operation["resource"]
+    urn = str(resource["urn"])
+    return PendingOperation(
+        operation=str(operation["type"]),
+        urn=urn,
+        id=str(resource.get("id") or find_id(urn) or _kubernetes_id(resource)),
+    )
+
+
+def _kubernetes_id(resource: Mapping[str, Any]) -> str:
+    """Namespace and name, which a Kubernetes object is called by; empty for anything else."""
+    kind = str(resource["type"])
+    if not kind.startswith("kubernetes:"):
+        return ""
+    inputs = resource.get("inputs") or {}
+    holder = inputs if kind == RELEASE else inputs.get("metadata") or {}
+    name, namespace = holder.get("name"), holder.get("namespace")
+    if not isinstance(name, str):
+        return ""
+    return f"{namespace}/{name}" if isinstance(namespace, str) and namespace else name
