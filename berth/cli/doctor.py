@@ -13,7 +13,12 @@ from pulumi.automation.errors import CommandError
 
 from berth.cli.engine_error import engine_lines
 from berth.engine.environment import engine_environment
-from berth.engine.interrupted import backend_folder, read_interrupted, shell_line
+from berth.engine.interrupted import (
+    Interrupted,
+    backend_folder,
+    read_interrupted,
+    shell_line,
+)
 from berth.engine.interruptible import InterruptibleCommand
 from berth.engine.project import ProjectMissingError, find_project
 from berth.engine.tools import Program, ToolError, look_for, program_names
@@ -41,19 +46,30 @@ def add_parser(subparsers: Any) -> None:
         description="Looks only; each line that is not ok names the command that mends it.",
     )
     parser.add_argument("--stack", help="look at this stack in the backend too")
+    parser.add_argument(
+        "--write-state",
+        type=Path,
+        metavar="FILE",
+        help="with --stack: write its state with nothing unfinished, for `pulumi stack import`",
+    )
     parser.add_argument("--json", action="store_true", help="a list of findings as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Look at everything; 0 fine, 1 something is to mend, 2 it could not be looked at."""
-    findings = [*_programs(), *_rehearsals()]
-    if args.stack is not None:
-        try:
-            findings += _stack(args.stack)
-        except (ProjectMissingError, ToolError) as error:
-            return _fail(str(error))
-        except CommandError as error:
-            return _fail(*engine_lines(error))
+    if args.write_state is not None and args.stack is None:
+        return _fail("--write-state: of which stack; add --stack")
+    try:
+        left = _looked_at(args.stack) if args.stack is not None else None
+    except (ProjectMissingError, ToolError) as error:
+        return _fail(str(error))
+    except CommandError as error:
+        return _fail(*engine_lines(error))
+    if left is not None and args.write_state is not None:
+        text = json.dumps(left.mended_state(), indent=2)
+        args.write_state.write_text(text, "utf-8")
+        return 0
+    findings = [*_programs(), *_rehearsals(), *(_stack(left) if left is not None else ())]
     if args.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
@@ -89,33 +105,38 @@ def _rehearsals() -> Iterator[Finding]:
             yield Finding(check=check, ok=False, found="left by a run that was killed", fix=fix)
 
 
-def _stack(stack: str) -> Iterator[Finding]:
-    """The lock and the steps that nobody knows the end of."""
+def _looked_at(stack: str) -> Interrupted:
+    """The stack in the backend that this shell is logged in to.
+
+    Raises:
+        ProjectMissingError, ToolError, CommandError: if it cannot be looked at.
+    """
     work_dir = find_project(Path.cwd())
     program = look_for("pulumi")
     if program is None:
         raise ToolError("pulumi: not there; run `berth tools pulumi`")
-    left = read_interrupted(
-        InterruptibleCommand(program), stack, work_dir, engine_environment(program), _find_id
-    )
-    alive = [lock for lock in left.locks if lock.alive]
+    command, environment = InterruptibleCommand(program), engine_environment(program)
+    return read_interrupted(command, stack, work_dir, environment, _find_id)
+
+
+def _stack(left: Interrupted) -> Iterator[Finding]:
+    """The lock and the steps that nobody knows the end of."""
+    where = f"stack {left.stack}"
+    commands = [shell_line(words) for words in left.commands(f"{left.stack}-mended.json")]
     for lock in left.locks:
         state = "still runs" if lock.alive else "has ended"
         found = f"locked since {lock.since} by process {lock.process} on {lock.host}, which {state}"
-        fix = "wait until it has ended" if lock.alive else shell_line(left.commands[0])
-        yield Finding(check=f"stack {stack}: lock", ok=False, found=found, fix=fix)
-    if left.pending and not alive:
+        fix = commands[0] if commands else "wait until it has ended"
+        yield Finding(check=f"{where}: lock", ok=False, found=found, fix=fix)
+    if left.pending and commands:
         names = ", ".join(f"{p.operation} {p.urn.rsplit('::', 1)[-1]}" for p in left.pending)
-        fix = shell_line(left.commands[-1])
+        fix = " && ".join(commands[1:] if left.locks else commands)
         if left.unknown:
             unknown = ", ".join(urn.rsplit("::", 1)[-1] for urn in left.unknown)
-            fix += (
-                f" -- but first look in the cloud for {unknown}; what is there goes in as "
-                "--import-pending-creates URN --import-pending-creates ID, or is deleted"
-            )
-        yield Finding(check=f"stack {stack}: unfinished", ok=False, found=names, fix=fix)
+            fix += f"; afterwards look in the cloud for {unknown}: delete what is there"
+        yield Finding(check=f"{where}: unfinished", ok=False, found=names, fix=fix)
     if not left.locks and not left.pending:
-        yield Finding(check=f"stack {stack}", ok=True, found="no lock, nothing unfinished")
+        yield Finding(check=where, ok=True, found="no lock, nothing unfinished")
 
 
 def _find_id(urn: str) -> str | None:
@@ -124,12 +145,12 @@ def _find_id(urn: str) -> str | None:
 
 
 def pretended_id(urn: str, backend_url: str) -> str | None:
-    """The id of a resource in the pretended cloud beside a backend of files."""
+    """The id of a resource in the pretended cloud beside a backend of files; empty: not there."""
     folder = backend_folder(backend_url)
     if folder is None or not (folder.parent / "cloud.json").is_file():
         return None
     records = Cloud(folder.parent).records()
-    return next((record.id for record in records if record.urn == urn), None)
+    return next((record.id for record in records if record.urn == urn), "")
 
 
 def _print(findings: list[Finding]) -> None:

@@ -34,8 +34,8 @@ class PendingOperation:
     operation: str
     """Such as `creating`."""
     urn: str
-    id: str
-    """What the resource is called where it lives, if it is there; empty: not known here."""
+    id: str | None
+    """What the resource is called where it lives; empty: it is not there; None: not known here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,30 +46,53 @@ class Interrupted:
     locks: Sequence[Lock]
     pending: Sequence[PendingOperation]
 
-    @property
-    def commands(self) -> list[list[str]]:
-        """What mends it, in order; nothing where an update still runs."""
+    state: Mapping[str, Any]
+    """The stack as its backend exports it."""
+
+    def commands(self, state_file: str) -> list[list[str]]:
+        """What mends it, in order; nothing where an update still runs.
+
+        Args:
+            state_file: where the second command puts the state that the third one takes.
+        """
         if any(lock.alive for lock in self.locks):
             return []
         found = []
         if self.locks:
             found.append(["pulumi", "cancel", self.stack, "--yes"])
         if self.pending:
-            known = [each for each in self.pending if each.operation == "creating" and each.id]
-            imports = [
-                word
-                for each in known
-                for part in (each.urn, each.id)
-                for word in ("--import-pending-creates", part)
+            of_stack = ["--stack", self.stack]
+            found += [
+                ["berth", "doctor", *of_stack, "--write-state", state_file],
+                ["pulumi", "stack", "import", *of_stack, "--file", state_file],
+                ["pulumi", "refresh", *of_stack, "--yes", "--skip-preview"],
             ]
-            refresh = ["pulumi", "refresh", "--stack", self.stack, "--yes", "--skip-preview"]
-            found.append([*refresh, *imports, "--clear-pending-creates"])
         return found
+
+    def mended_state(self) -> dict[str, Any]:
+        """The state with what was made and not noted as resources, and nothing unfinished.
+
+        `pulumi refresh --import-pending-creates` forgets such resources instead (tried with
+        v3.274.1), so that the next `up` would make them a second time.
+        """
+        deployment = dict(self.state["deployment"])
+        ids = {each.urn: each.id for each in self.pending if each.operation == "creating"}
+        made = [
+            {**operation["resource"], "id": ids[urn], "outputs": operation["resource"]["inputs"]}
+            for operation in deployment.get("pending_operations") or ()
+            for urn in [operation["resource"]["urn"]]
+            if ids.get(urn)
+        ]
+        deployment["resources"] = [*(deployment.get("resources") or ()), *made]
+        deployment.pop("pending_operations", None)
+        return {**self.state, "deployment": deployment}
 
     @property
     def unknown(self) -> list[str]:
         """Resources that may exist though nobody here can tell: they must be looked for."""
-        return [each.urn for each in self.pending if each.operation == "creating" and not each.id]
+        return [
+            each.urn for each in self.pending if each.operation == "creating" and each.id is None
+        ]
 
 
 def read_interrupted(
@@ -86,18 +109,20 @@ def read_interrupted(
         stack: its name.
         work_dir: holds Pulumi.yaml.
         environment: of the CLI.
-        find_id: what the resource of a URN is called in the cloud, where that can be asked.
+        find_id: what the resource of a URN is called in the cloud; empty if it is not there; None
+            where that cannot be asked.
 
     Raises:
         CommandError: if the backend has no such stack, or does not answer.
     """
     said = command.run(["stack", "export", "--stack", stack], str(work_dir), environment)
-    deployment = json.loads(said.stdout).get("deployment") or {}
-    operations = deployment.get("pending_operations") or ()
+    state = json.loads(said.stdout)
+    operations = (state.get("deployment") or {}).get("pending_operations") or ()
     return Interrupted(
         stack=stack,
         locks=_locks(_backend(command, work_dir, environment), stack),
         pending=[_pending(each, find_id) for each in operations],
+        state=state,
     )
 
 
@@ -159,7 +184,7 @@ def _pending(
     return PendingOperation(
         operation=str(operation["type"]),
         urn=urn,
-        id=str(resource.get("id") or find_id(urn) or _kubernetes_id(resource)),
+        id=resource.get("id") or _kubernetes_id(resource) or find_id(urn),
     )
 
 
