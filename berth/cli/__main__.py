@@ -18,7 +18,7 @@ COMMANDS: Final = {
     "calibrate": "two benchmarks of a live server to a calibration file",
     "catalog": "GPUs, instance types, models, software and prices",
     "check": "the policy rules on manifests, Pulumi states or lists",
-    "doctor": "what is installed, what an interrupted `up` left, and what mends it",
+    "doctor": "what is there, and what mends an interrupted `up`",
     "plan": "where one model fits, with which flags, and why not elsewhere",
     "preview": "resources, plan, policies and cost of a stack in one report",
     "rehearse": "the whole `up` of a stack on a private control plane",

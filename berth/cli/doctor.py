@@ -42,7 +42,7 @@ def add_parser(subparsers: Any) -> None:
     """Add `doctor` and its flags."""
     parser = subparsers.add_parser(
         "doctor",
-        help="what is installed, what an interrupted `up` left, and what mends it",
+        help="what is there, and what mends an interrupted `up`",
         description="Looks only; each line that is not ok names the command that mends it.",
     )
     parser.add_argument("--stack", help="look at this stack in the backend too")
