@@ -128,6 +128,13 @@ def _stack(left: Interrupted) -> Iterator[Finding]:
         found = f"locked since {lock.since} by process {lock.process} on {lock.host}, which {state}"
         fix = commands[0] if commands else "wait until it has ended"
         yield Finding(check=f"{where}: lock", ok=False, found=found, fix=fix)
+    if left.torn is not None and commands:
+        yield Finding(
+            check=f"{where}: state",
+            ok=False,
+            found=f"{left.torn} was being written when the update was killed",
+            fix=f"{commands[-1]}; then run this again",
+        )
     if left.pending and commands:
         names = ", ".join(f"{p.operation} {p.urn.rsplit('::', 1)[-1]}" for p in left.pending)
         fix = " && ".join(commands[1:] if left.locks else commands)
@@ -135,7 +142,7 @@ def _stack(left: Interrupted) -> Iterator[Finding]:
             unknown = ", ".join(urn.rsplit("::", 1)[-1] for urn in left.unknown)
             fix += f"; afterwards look in the cloud for {unknown}: delete what is there"
         yield Finding(check=f"{where}: unfinished", ok=False, found=names, fix=fix)
-    if not left.locks and not left.pending:
+    if not (left.locks or left.pending or left.torn):
         yield Finding(check=where, ok=True, found="no lock, nothing unfinished")
 
 

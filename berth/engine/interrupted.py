@@ -47,7 +47,9 @@ class Interrupted:
     pending: Sequence[PendingOperation]
 
     state: Mapping[str, Any]
-    """The stack as its backend exports it."""
+    """The stack as its backend exports it; empty where that is torn."""
+    torn: Path | None = None
+    """The state's file, if the update was killed while it was being written."""
 
     def commands(self, state_file: str) -> list[list[str]]:
         """What mends it, in order; nothing where an update still runs.
@@ -60,6 +62,8 @@ class Interrupted:
         found = []
         if self.locks:
             found.append(["pulumi", "cancel", self.stack, "--yes"])
+        if self.torn is not None:
+            found.append(["cp", f"{self.torn}.bak", str(self.torn)])
         if self.pending:
             of_stack = ["--stack", self.stack]
             found += [
@@ -115,12 +119,16 @@ def read_interrupted(
     Raises:
         CommandError: if the backend has no such stack, or does not answer.
     """
+    folder = backend_folder(_backend(command, work_dir, environment))
+    locks, torn = _locks(folder, stack), _torn(folder, stack)
+    if torn is not None:
+        return Interrupted(stack=stack, locks=locks, pending=(), state={}, torn=torn)
     said = command.run(["stack", "export", "--stack", stack], str(work_dir), environment)
     state = json.loads(said.stdout)
     operations = (state.get("deployment") or {}).get("pending_operations") or ()
     return Interrupted(
         stack=stack,
-        locks=_locks(_backend(command, work_dir, environment), stack),
+        locks=locks,
         pending=[_pending(each, find_id) for each in operations],
         state=state,
     )
@@ -147,12 +155,34 @@ def backend_folder(url: str) -> Path | None:
     return Path(unquote(parts.netloc + parts.path)).expanduser()
 
 
-def _locks(url: str, stack: str) -> list[Lock]:
+def _torn(folder: Path | None, stack: str) -> Path | None:
+    """The file of a state that is no document while the one before it is still there."""
+    if folder is None:
+        return None
+    for file in folder.glob(f".pulumi/stacks/**/{_short(stack)}.json"):
+        if not _is_document(file) and _is_document(Path(f"{file}.bak")):
+            return file
+    return None
+
+
+def _is_document(file: Path) -> bool:
+    try:
+        json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _short(stack: str) -> str:
+    """The name of a stack without organization and project."""
+    return stack.rsplit("/", 1)[-1]
+
+
+def _locks(folder: Path | None, stack: str) -> list[Lock]:
     """Of a backend of files; a service keeps its own, which `pulumi cancel` ends as well."""
-    folder = backend_folder(url)
     if folder is None:
         return []
-    files = folder.glob(f".pulumi/locks/**/{stack.rsplit('/', 1)[-1]}/*.json")
+    files = folder.glob(f".pulumi/locks/**/{_short(stack)}/*.json")
     return [_lock(json.loads(file.read_text("utf-8"))) for file in sorted(files)]
 
 

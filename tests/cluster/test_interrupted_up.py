@@ -95,8 +95,9 @@ def mend(setup: StackSetup, left: Interrupted) -> None:
         if program == "pulumi":
             setup.target.command.run(words, str(folder), environment)
         else:
-            command = [sys.executable, "-m", "berth", *words]
-            subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True)
+            command = [sys.executable, "-m", "berth"] if program == "berth" else [program]
+            run = [*command, *words]
+            subprocess.run(run, cwd=folder, env={**os.environ, **environment}, check=True)
 
 
 def end_state(setup: StackSetup) -> dict[str, Any]:
@@ -132,6 +133,7 @@ def test_it_ends_as_if_nothing_had_happened(undisturbed: dict[str, Any], steps: 
         assert [lock.alive for lock in left.locks] == [False]
         assert left.unknown == [], "everything can be found in the pretended cloud"
         mend(setup, left)
+        mend(setup, looked_at(setup))  # what a torn state had hidden
         assert looked_at(setup).commands("mended.json") == []
         update = run_update(setup.target, "up", lambda _: None)
         assert update.ok, update.errors
@@ -156,3 +158,21 @@ def test_an_update_that_still_runs_is_left_alone(engine_programs: None, tmp_path
 
     assert [each.alive for each in left.locks] == [True]
     assert left.commands("mended.json") == []
+
+
+def test_a_state_that_was_being_written_is_the_one_before_it(
+    engine_programs: None, tmp_path: Path
+) -> None:
+    with begin() as setup:
+        kill_after(setup, 20)
+        backend = Path(setup.target.environment["PULUMI_BACKEND_URL"].removeprefix("file://"))
+        (state,) = backend.glob(f".pulumi/stacks/**/{STACK}.json")
+        state.write_text("")
+
+        left = looked_at(setup)
+        mend(setup, left)
+        mended = looked_at(setup)
+
+    assert left.torn == state
+    assert [words[0] for words in left.commands("x")] == ["pulumi", "cp"]
+    assert (mended.torn, mended.locks) == (None, [])
