@@ -6,7 +6,7 @@ from functools import cache
 
 from berth.catalog.gpu import Gpu, load_gpus
 from berth.catalog.instance import Instance, load_instances
-from berth.catalog.model import Model, load_models
+from berth.catalog.model import Models, load_models
 from berth.catalog.price import PriceBook, load_prices
 from berth.catalog.region import RegionZones, load_regions
 from berth.catalog.software import Software, load_software
@@ -17,7 +17,7 @@ class Catalog:
     """Facts by key: GPUs, models, EC2 instance types and regions; software and prices."""
 
     gpus: Mapping[str, Gpu]
-    models: Mapping[str, Model]
+    models: Models
     instances: Mapping[str, Instance]
     regions: Mapping[str, RegionZones]
     software: Software

@@ -1,5 +1,6 @@
 """The models of the catalog, by repository name; each is built when first asked for."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -67,6 +68,24 @@ class Models(Mapping[str, Model]):
         self._read_all()
         return len(self._entry_of)
 
+    def find(self, name: str) -> str | None:
+        """The repository called `name` in lower case, with or without its owner, or None.
+
+        Only files that have the name are read, since a command asks for one model of many.
+        """
+        written = re.compile(rf"/{re.escape(name.rpartition('/')[2])}(?![\w.-])", re.IGNORECASE)
+        for owner, path in sorted(self._unread.items()):
+            if written.search(path.read_text(encoding="utf-8")):
+                self._read(owner)
+        full = {key.casefold(): key for key in self._entry_of}
+        alike = [key for key in full.values() if key.partition("/")[2].casefold() == name]
+        return full.get(name) or min(alike, key=self._rank, default=None)
+
+    def _rank(self, name: str) -> tuple[bool, bool, str]:
+        """Repositories with an entry of their own first, then those of the same owner."""
+        owner = self._entry_of[name].partition("/")[0]
+        return name not in self._entries, not name.startswith(f"{owner}/"), name
+
     def _main_name(self, name: str) -> str:
         """The entry of a repository; a mirror's may stand in the file of another owner."""
         self._read(name.partition("/")[0])
@@ -96,21 +115,18 @@ def load_models() -> Models:
     return Models(path for path in folder.iterdir() if path.name.endswith(".yaml"))
 
 
-def find_model(models: Mapping[str, Model], name: str) -> str:
+def find_model(models: Models, name: str) -> str:
     """The repository called `name`, in any case, with or without its owner.
 
     Raises:
         LookupError: if nothing is called so; the text names the nearest model.
     """
     wanted = name.casefold().strip()
+    found = models.find(wanted)
+    if found is not None:
+        return found
     full = {key.casefold(): key for key in models}
-    if wanted in full:
-        return full[wanted]
-    short: dict[str, str] = {}
-    for key, entry in full.items():
-        short.setdefault(key.partition("/")[2], entry)
-    if wanted in short:
-        return short[wanted]
+    short = {key.partition("/")[2]: entry for key, entry in full.items()}
     near = get_close_matches(wanted, [*full, *short], n=1, cutoff=0.5)
     hint = (
         f"the nearest is {full.get(near[0]) or short[near[0]]}"

@@ -110,9 +110,15 @@ class PriceBook:
         if history is not None:
             return history.on(day)
         words = {"on_demand": "on-demand", "capacity_block": "Capacity Block"}[option]
-        elsewhere = [each for each in self.regions if (item, option) in self.histories(each)]
+        elsewhere = [each for each in self.regions if self._has(each, item, option)]
         known = f"known in {', '.join(elsewhere)}" if elsewhere else "known in no region"
         raise UnknownPriceError(f"no {words} price of {item} in {region}; {known}")
+
+    def _has(self, region: str, item: str, option: PurchaseOption) -> bool:
+        """Whether a region has a price; a file without the item's name need not be read for it."""
+        if region not in self._read and item not in self._files[region].read_text("utf-8"):
+            return False
+        return (item, option) in self.histories(region)
 
 
 @cache

@@ -57,12 +57,27 @@ class SpeedConstants(Entry):
     fitted: date
     measured_gpus: Mapping[str, int]
     read_share: Mapping[str, Positive]
+    reachable_peak: Mapping[str, Positive]
+    """Best matrix speed ever measured as a share of the peak, over that of H100, where lower."""
+    full_read_gb_per_s: Positive
+    """Bandwidth up to which `read_share` holds."""
+    read_share_exponent: Annotated[float, Field(ge=0, lt=1)]
+    """Beyond, it falls with the bandwidth to this power."""
     compute_share: Mapping[str, Positive]
     layer_us: float
     moe_layer_us: float
+    state_layer_us: float
+    """More for a layer with a state: convolution, update, gated norm are own kernels."""
+    piecewise_layer_us: float
+    """Least time per layer of a decode step before `full_graphs_from`: attention outside graphs."""
+    full_graphs_from: str
+    state_layer_runs: int
+    """Runs of models with such layers; with fewer than ten their evidence is low on any GPU."""
     step_us: float
     sequence_us: float
     sequence_before_async_us: float
+    sequence_early_async_us: float
+    """With asynchronous scheduling before it was the default."""
     async_scheduling_from: str
     elementwise_bytes: float
     """Per hidden value, token and layer; every rank does it for all tokens."""

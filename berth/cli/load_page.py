@@ -7,8 +7,9 @@ from rich.text import Text
 
 from berth.catalog.model_shape import Model
 from berth.cli.plan_page import memory_lines
-from berth.planner.cheapest import Comparison, Option, split_words
+from berth.planner.cheapest import Comparison
 from berth.planner.load_document import candidate_of
+from berth.planner.option import Option, split_words
 from berth.planner.plan import SpeedPlan
 from berth.planner.search_document import server_arguments
 from berth.planner.speed.serving import Traffic

@@ -7,7 +7,8 @@ from html import escape
 from math import log
 from pathlib import Path
 
-from berth.planner.cheapest import Comparison, Option, split_words
+from berth.planner.cheapest import Comparison
+from berth.planner.option import Option, split_words
 from berth.planner.sizing import Goals
 from berth.planner.speed.forecast import ServerSpeed
 

@@ -14,12 +14,10 @@ from berth.catalog.gpu import find_gpu, find_unusable_instance
 from berth.catalog.load import Catalog, load_catalog
 from berth.catalog.model_shape import Model
 from berth.cli.plan_load import add_load_arguments, has_load, load_problems, plan_load
-from berth.cli.plan_page import print_page, print_why
-from berth.cli.plan_plot import write_plot
 from berth.config.problems import ConfigError, one_line, plain
 from berth.planner.engine_options import EngineOptions, KvCacheDtype
 from berth.planner.load_document import unloaded_document
-from berth.planner.search import Request, Search, search
+from berth.planner.search import Candidate, Request, Search, search
 from berth.planner.search_document import search_document
 from berth.planner.ways import ways_to_fit
 
@@ -108,14 +106,24 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(document | {"search_ms": round(search_ms, 3)}, indent=2))
     else:
         ways = [] if found.chosen.verdict.fits else ways_to_fit(model, found.chosen, catalog)
+        from berth.cli.plan_page import print_page
+
         print_page(model, name, found, ways)
     if explained is not None and not args.json:
+        from berth.cli.plan_page import print_why
+
         print_why(found, explained)
-    if args.plot is not None and (code := write_plot(args.plot, name, found.chosen)):
+    if args.plot is not None and (code := _plot(args.plot, name, found.chosen)):
         return code
     if args.json and not found.chosen.verdict.fits:
         print("\n".join(found.chosen.verdict.reasons), file=sys.stderr)
     return 0 if found.chosen.verdict.fits else 1
+
+
+def _plot(path: Path, name: str, candidate: Candidate) -> int:
+    from berth.cli.plan_plot import write_plot
+
+    return write_plot(path, name, candidate)
 
 
 def whole_number(text: str) -> int:

@@ -14,14 +14,14 @@ from berth.catalog.gpu import find_gpu
 from berth.catalog.load import Catalog
 from berth.catalog.model_shape import Model
 from berth.catalog.speed import load_speed_constants
-from berth.cli.load_page import print_load_page
 from berth.config.problems import one_line
 from berth.planner.calibration import read_calibration
-from berth.planner.cheapest import Comparison, Fixed, compare_options
+from berth.planner.cheapest import Comparison, compare_options
 from berth.planner.explain import explain
 from berth.planner.load_document import comparison_document
 from berth.planner.node_choice import NodeOffer, catalog_offers, own_offer
 from berth.planner.search import Request
+from berth.planner.search_space import Fixed
 from berth.planner.sizing import Goals
 from berth.planner.speed.serving import Traffic
 
@@ -146,6 +146,8 @@ def plan_load(
         document = comparison_document(model, name, found, traffic)
         print(json.dumps(document | {"search_ms": round(search_ms, 3)}, indent=2))
     else:
+        from berth.cli.load_page import print_load_page
+
         print_load_page(model, name, found, traffic)
     if explained is not None and not args.json:
         print(explain(model, explained, found, traffic, catalog, load_speed_constants()))

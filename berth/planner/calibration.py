@@ -4,11 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from berth.config.stack import StackConfig
 from berth.planner.errors import PlanError
 from berth.planner.speed.forecast import Calibration, ServerSpeed
+
+if TYPE_CHECKING:  # what a calibration without a stack need not load
+    from berth.config.stack import StackConfig
 
 FORM = "berth-calibration-1"
 SLOWEST = 4.0
@@ -178,7 +180,7 @@ def read_calibration(path: Path, model: str) -> Calibration:
     return calibration
 
 
-def read_calibrations(config: StackConfig, folder: Path) -> Mapping[str, Calibration]:
+def read_calibrations(config: "StackConfig", folder: Path) -> Mapping[str, Calibration]:
     """The calibrations that a stack names, by model server.
 
     Args:

@@ -13,6 +13,7 @@ def server_document(server: ServerPlan) -> dict[str, Any]:
         "gpu": server.gpu,
         "instance_type": server.instance_type,
         "tier": server.tier,
+        "tier_replicas": dict(server.tier_replicas),
         "quantization": server.quantization,
         "kv_cache_dtype": server.kv_cache_dtype,
         "tensor_parallel_size": server.tensor_parallel_size,

@@ -3,7 +3,9 @@
 from berth.catalog.load import Catalog
 from berth.catalog.model_shape import Model
 from berth.catalog.speed import SpeedConstants
-from berth.planner.cheapest import PCIE_RANKS, Comparison, split_words, why_out
+from berth.planner.cheapest import Comparison, why_out
+from berth.planner.option import split_words
+from berth.planner.search_space import PCIE_RANKS
 from berth.planner.speed.serving import Traffic
 from berth.planner.speed.step import Setup, StepModel
 

@@ -5,8 +5,9 @@ from typing import Any
 from berth.catalog.load import Catalog
 from berth.catalog.model_shape import Model
 from berth.catalog.speed import load_speed_constants
-from berth.planner.cheapest import Comparison, Option
+from berth.planner.cheapest import Comparison
 from berth.planner.document import speed_document, startup_document
+from berth.planner.option import Option
 from berth.planner.search import Candidate
 from berth.planner.search_document import candidate_document, model_facts
 from berth.planner.speed.forecast import ServerSpeed
@@ -23,6 +24,7 @@ def candidate_of(option: Option, nameplate_gib: float = 0.0) -> Candidate:
         options=option.options,
         verdict=option.verdict,
         nameplate_gib=nameplate_gib,
+        host=option.host,
     )
 
 

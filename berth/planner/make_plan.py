@@ -112,7 +112,10 @@ def make_plan(
         efa_plugin_version=efa_plugin_version(pools, catalog),
         pools=pools,
         servers={
-            server.name: _server_plan(server, config, catalog, filled[server.tier.name])
+            server.name: replace(
+                _server_plan(server, config, catalog, filled[server.tier.name]),
+                tier_replicas=_tier_replicas(server, asked),
+            )
             for server in servers
         },
         usd_per_gpu_hour=_own_prices(config),
@@ -230,6 +233,15 @@ def _own_prices(config: StackConfig) -> Mapping[str, Decimal]:
         name: tier.usd_per_gpu_hour
         for name, tier in config.tiers.items()
         if isinstance(tier, ExistingTier | HybridTier) and tier.usd_per_gpu_hour is not None
+    }
+
+
+def _tier_replicas(server: _Server, asked: Mapping[str, Sequence[Demand]]) -> Mapping[str, int]:
+    """How many replicas each of its tiers is planned for."""
+    return {
+        tier: sum(demand.replicas for demand in asked[tier] if demand.server == server.name)
+        for tier in server.config.tiers
+        if tier in asked
     }
 
 

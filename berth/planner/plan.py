@@ -1,14 +1,15 @@
 """What a plan is: frozen values that components declare, costs price and commands print."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from berth.config.capacity import Capacity
-from berth.config.cluster import Cluster
-from berth.config.stack import BudgetConfig
+if TYPE_CHECKING:  # what plans of one model need not load
+    from berth.config.capacity import Capacity
+    from berth.config.cluster import Cluster
+    from berth.config.stack import BudgetConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +121,8 @@ class ServerPlan:
     """How long the start-up probe waits before it gives up."""
     tiers: tuple[str, ...] = ()
     """Tiers that its pods may run on, the preferred one first; empty: `tier` alone."""
+    tier_replicas: Mapping[str, int] = field(default_factory=dict)
+    """Replicas that each of these tiers is planned for."""
     pull_secret: str | None = None
     """Secret that the image is pulled with."""
     rollout: Literal["surge", "one_by_one", "recreate"]
@@ -140,7 +143,7 @@ class PoolPlan:
     instance_type: str | None
     accelerator: str | None
     """Value of the label `k8s.amazonaws.com/accelerator`; None on nodes the stack does not make."""
-    capacity: Capacity | None
+    capacity: "Capacity | None"
     """Of a block, the one that serves as of the plan's day."""
     ami_type: str | None
     root_disk_gib: int | None
@@ -258,7 +261,7 @@ class Plan:
     environment: Literal["dev", "prod"]
     region: str | None
     as_of: date
-    cluster: Cluster
+    cluster: "Cluster"
     network: NetworkPlan | None
     """None where the network exists."""
     existing_network: ExistingNetwork | None = None
@@ -278,4 +281,4 @@ class Plan:
     servers: Mapping[str, ServerPlan]
     usd_per_gpu_hour: Mapping[str, Decimal]
     """The owner's own price per tier, where the stack states one."""
-    budget: BudgetConfig | None
+    budget: "BudgetConfig | None"

@@ -1,7 +1,7 @@
 """On which tier a model server of a stack goes, and with how many replicas."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -10,11 +10,13 @@ from berth.catalog.model_shape import Model
 from berth.catalog.price import PurchaseOption, UnknownPriceError
 from berth.config.capacity import CapacityBlock, SpotCapacity
 from berth.config.stack import EksTier, ModelConfig, StackConfig
-from berth.planner.cheapest import Comparison, Fixed, Option, compare_options, split_words
+from berth.planner.cheapest import Comparison, compare_options
 from berth.planner.errors import problem
 from berth.planner.node_choice import NodeOffer
+from berth.planner.option import Option, split_words
 from berth.planner.placement import Placement, engine_options
 from berth.planner.plan import SpeedPlan
+from berth.planner.search_space import Fixed
 from berth.planner.sizing import Goals
 from berth.planner.speed.forecast import Calibration
 from berth.planner.speed.serving import Traffic
@@ -50,7 +52,7 @@ def choose_tiers(
             what = "auto needs a load to choose by, and there is none"
             problems.append(problem(f"berth:models.{name}.tier", what, "add load or name a tier"))
             choices[name] = None
-        candidates = list(tiers.values()) if automatic else _first(config, tiers)
+        candidates = list(tiers.values()) if automatic else _listed(config, tiers)
         if config.load is None or not candidates or config.model not in catalog.models:
             continue
         traffic = Traffic(
@@ -62,6 +64,8 @@ def choose_tiers(
         )
         model = catalog.models[config.model]
         offers = _offers(candidates, stack, catalog)
+        if not automatic:
+            offers = _together(offers)
         found = _compare(config, model, offers, catalog, traffic, calibrations.get(name))
         choices[name] = None
         if found.chosen is None:
@@ -87,10 +91,21 @@ def _is_automatic(config: ModelConfig, tiers: Mapping[str, Tier]) -> bool:
     return config.tiers == (AUTO,) and AUTO not in tiers
 
 
-def _first(config: ModelConfig, tiers: Mapping[str, Tier]) -> list[Tier]:
-    """The tier that a server is planned for; the others of its list have the same GPUs."""
-    tier = tiers.get(config.tiers[0])
-    return [] if tier is None else [tier]
+def _listed(config: ModelConfig, tiers: Mapping[str, Tier]) -> list[Tier]:
+    """The tiers of a server's list, the preferred first; lists of unlike tiers are refused."""
+    first = tiers.get(config.tiers[0])
+    if first is None:
+        return []
+    listed = [tiers[name] for name in config.tiers if name in tiers]
+    return [tier for tier in listed if tier.gpu_key == first.gpu_key]
+
+
+def _together(offers: Mapping[str, Sequence[NodeOffer]]) -> Mapping[str, Sequence[NodeOffer]]:
+    """The tiers of a list as one: the nodes of all, at the price of the preferred."""
+    return {
+        gpu: [replace(each[0], max_nodes=sum(offer.max_nodes or 0 for offer in each))]
+        for gpu, each in offers.items()
+    }
 
 
 def _compare(

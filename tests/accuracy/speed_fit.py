@@ -6,6 +6,7 @@ other simulators say of it (never near the shipped value, which has seen all run
 
 from collections.abc import Callable, Sequence
 from math import exp, isfinite, log, sqrt
+from random import Random
 
 from berth.catalog.speed import SpeedConstants
 from tests.accuracy.speed_rows import Predictor, Run, queue_dominated
@@ -29,10 +30,13 @@ PRIORS: dict[str, tuple[float, float]] = {
     "compute_share.nvfp4": (0.40, 0.2),
     "compute_share.attention": (0.50, 0.2),
     "compute_share.experts": (0.30, 0.5),
+    "read_share_exponent": (0.15, 0.7),
     "layer_us": (32, 0.3),
     "moe_layer_us": (20, 0.6),
+    "state_layer_us": (20, 0.6),
     "step_us": (250, 0.8),
     "sequence_before_async_us": (20, 0.6),
+    "sequence_early_async_us": (15, 0.8),
     "elementwise_bytes": (24, 0.3),
     "rank_skew_us": (2, 0.6),
     "blackwell_fixed_share": (0.8, 0.3),
@@ -45,6 +49,8 @@ PRIORS: dict[str, tuple[float, float]] = {
 ITL_SIGMA = 0.1
 TTFT_SIGMA = 1.0
 FOLDS = 5
+SHUFFLES = (1, 2, 3, 4)
+"""Orders of the configurations before they are dealt out, so that no lucky deal decides."""
 LARGEST_LOAD = 500
 """Clients; with more the room in the KV cache decides, which those runs do not state."""
 TURNS = 10
@@ -59,14 +65,20 @@ def comparable_ttft(run: Run) -> bool:
 def cross_validated(
     runs: Sequence[Run], predictor: Predictor, start: SpeedConstants
 ) -> list[tuple[SpeedConstants, list[Run]]]:
-    """Per fold the constants of the other folds, and its own runs; configurations stay whole."""
+    """Per fold the constants of the other folds, and its own runs; configurations stay whole.
+
+    Every run is kept back once per shuffle.
+    """
     configurations = sorted({run.configuration for run in runs})
-    fold_of = {each: index % FOLDS for index, each in enumerate(configurations)}
     folds = []
-    for fold in range(FOLDS):
-        seen = [run for run in runs if fold_of[run.configuration] != fold and _teaches(run)]
-        kept_back = [run for run in runs if fold_of[run.configuration] == fold]
-        folds.append((fit(seen, predictor, start), kept_back))
+    for shuffle in SHUFFLES:
+        dealt = list(configurations)
+        Random(shuffle).shuffle(dealt)
+        fold_of = {each: index % FOLDS for index, each in enumerate(dealt)}
+        for fold in range(FOLDS):
+            seen = [run for run in runs if fold_of[run.configuration] != fold and _teaches(run)]
+            kept_back = [run for run in runs if fold_of[run.configuration] == fold]
+            folds.append((fit(seen, predictor, start), kept_back))
     return folds
 
 

@@ -143,6 +143,7 @@ class Predictor:
             expert_parallel=options.expert_parallel,
             vllm_version=options.vllm_version,
             async_scheduling=run.async_scheduling,
+            enforce_eager=options.enforce_eager,
         )
         model = self._models[run.model]
         steps = StepModel(model, run.gpu, self._gpus[run.gpu], setup, constants)

@@ -13,10 +13,11 @@ from typing import Any
 from berth.catalog.load import load_catalog
 from berth.config.stack import StackConfig
 from berth.planner.account import Account
-from berth.planner.cheapest import Fixed, compare_options
+from berth.planner.cheapest import compare_options
 from berth.planner.engine_options import EngineOptions
 from berth.planner.make_plan import make_plan
 from berth.planner.node_choice import catalog_offers
+from berth.planner.search_space import Fixed
 from berth.planner.sizing import Goals
 from berth.planner.speed.serving import Traffic
 

@@ -73,6 +73,7 @@ class ServerSpeed:
             expert_parallel=options.expert_parallel,
             data_parallel_size=options.data_parallel_size,
             vllm_version=options.vllm_version,
+            enforce_eager=options.enforce_eager,
             stages_on_other_nodes=options.ranks > gpu.fabric.domain_gpus,
         )
         self.load = load
@@ -82,6 +83,8 @@ class ServerSpeed:
         self._constants = constants
         self._calibration = calibration
         self._runs = constants.measured_gpus.get(gpu_key, 0)
+        if self.steps.work.state_layers:
+            self._runs = min(self._runs, constants.state_layer_runs)
         self._saturation = 0.0
 
     @property

@@ -38,6 +38,12 @@ def peak_tflops(kernel: str, gpu: Gpu) -> float:
     return gpu.dense_tflops.get("bf16") or gpu.dense_tflops["fp16"]
 
 
+def readable_gb_per_s(peak_gb_per_s: float, constants: SpeedConstants) -> float:
+    """The bandwidth that read shares refer to: of very fast memory, not all can be asked for."""
+    faster = max(1.0, peak_gb_per_s / constants.full_read_gb_per_s)
+    return float(peak_gb_per_s / faster**constants.read_share_exponent)
+
+
 def native_format(kernel: str, gpu: Gpu) -> str | None:
     """The format of `kernel` that the GPU has matrix units for; None: 16 bits."""
     for name in COMPUTED_AS.get(kernel, ()):
@@ -81,4 +87,4 @@ def expert_kernel(kernel: str, gpu: Gpu, constants: SpeedConstants) -> Kernel:
         if gpu.capability[0] == AMPERE:
             share = compute["experts_mxfp4_ampere"]
         return Kernel(read_share, peak_tflops("16bit", gpu), share)
-    return Kernel(read["experts"], peak, share)
+    return Kernel(read["experts_16bit" if kernel == "16bit" else "experts"], peak, share)

@@ -6,14 +6,17 @@ from berth.catalog.gpu import Gpu
 from berth.catalog.model_shape import Model
 from berth.catalog.speed import SpeedConstants
 from berth.planner.speed.fabric import BLACKWELL, AllReduceTime, all_reduce_time
-from berth.planner.speed.kernels import Kernel, expert_kernel, matrix_kernel, peak_tflops
+from berth.planner.speed.kernels import (
+    Kernel,
+    expert_kernel,
+    matrix_kernel,
+    peak_tflops,
+    readable_gb_per_s,
+)
+from berth.planner.speed.launch import graph_rows, launch_of
 from berth.planner.speed.work import Work, step_work
-from berth.planner.vllm_rules import NEWEST, parse_version
+from berth.planner.vllm_rules import NEWEST
 from berth.planner.weights import Parallel, resolved_quantization
-
-GRAPH_MULTIPLE = 8
-"""CUDA graphs of decode steps are captured for 1, 2, 4 and multiples of 8 sequences."""
-LARGEST_GRAPH = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,7 @@ class Setup:
     vllm_version: str = ".".join(map(str, NEWEST))
     async_scheduling: bool | None = None
     """None: the default of the version."""
+    enforce_eager: bool = False
     stages_on_other_nodes: bool = False
 
 
@@ -61,7 +65,7 @@ class StepTerms:
     overhead_ms: float
     stage_hops_ms: float
     floor_ms: float
-    """What a step with prompt tokens takes at least."""
+    """What the launches of such a step take at least."""
 
     @property
     def total_ms(self) -> float:
@@ -98,7 +102,8 @@ class StepModel:
         chosen = resolved_quantization(model, setup.quantization)
         self.work: Work = step_work(model, parallel, chosen, setup.cache_value_bytes)
         self.bytes_per_ms = gpu.memory_gb_per_s * 1e6
-        self._constants = constants
+        self._read_bytes_per_ms = readable_gb_per_s(gpu.memory_gb_per_s, constants) * 1e6
+        self._reachable = constants.reachable_peak.get(gpu_key, 1.0)
         self._matrices = tuple(
             self._matrix(matrix_kernel(m.kernel, gpu_key, gpu, constants), m.bytes, m.parameters)
             for m in self.work.matrices
@@ -116,7 +121,6 @@ class StepModel:
             )
             for e in self.work.experts
         )
-        self._blackwell = gpu.capability[0] == BLACKWELL
         self._prepare_caches(gpu, constants)
         self._all_reduce = all_reduce_time(gpu_key, gpu, ranks, constants)
         if ranks > 1 and self._all_reduce is None:
@@ -127,8 +131,14 @@ class StepModel:
             self._exchange_us = wide.fixed_us if wide is not None else 0.0
         extra = model.architecture in constants.norms_over_ranks
         self._extra_all_reduces = len(model.layers) if extra else 0
-        self._overhead_ms = _overhead_ms(self.work, constants)
-        self._sequence_ms = _sequence_ms(setup, constants)
+        self._launch = launch_of(
+            self.work,
+            constants,
+            vllm_version=setup.vllm_version,
+            async_scheduling=setup.async_scheduling,
+            enforce_eager=setup.enforce_eager,
+            blackwell=gpu.capability[0] == BLACKWELL,
+        )
         self._token_ms = (
             constants.elementwise_bytes * self.work.hidden_size * self.work.layers
         ) / self.bytes_per_ms
@@ -137,8 +147,8 @@ class StepModel:
 
     def _matrix(self, kernel: Kernel, size: float, parameters: float) -> _Matrix:
         return _Matrix(
-            size / (self.bytes_per_ms * kernel.read_share),
-            2 * parameters / (kernel.tflops * 1e9 * kernel.compute_share),
+            size / (self._read_bytes_per_ms * kernel.read_share),
+            2 * parameters / (kernel.tflops * 1e9 * kernel.compute_share * self._reachable),
         )
 
     def _expert(
@@ -165,8 +175,8 @@ class StepModel:
             prompts_ended: prompts whose last token is in the step.
         """
         rows = sequences + prompt_tokens if prompt_tokens else graph_rows(sequences)
-        tokens = sequences + prompt_tokens
-        time_ms = self._overhead_ms + self._sequence_ms * sequences + self._token_ms * tokens
+        tokens, launch = sequences + prompt_tokens, self._launch
+        time_ms = launch.fixed_ms + launch.sequence_ms * sequences + self._token_ms * tokens
         for matrix in self._matrices:
             time_ms += max(matrix.read_ms, matrix.token_ms * rows)
         head_rows = sequences + prompts_ended if prompt_tokens else rows
@@ -181,7 +191,7 @@ class StepModel:
             time_ms += self._exchange_ms(tokens)
         if prompt_tokens:
             time_ms += self._prompt_attention_ms(prompt_tokens, prompt_pairs)
-            time_ms = max(time_ms, self._floor_ms(tokens))
+        time_ms = max(time_ms, launch.floor_ms(tokens, prompt_tokens))
         return time_ms + self._stage_hops_ms(rows) if self._hops else time_ms
 
     def terms(
@@ -207,9 +217,9 @@ class StepModel:
             ),
             all_reduce_ms=self._all_reduce_ms(rows) + self._exchange_ms(tokens),
             elementwise_ms=self._token_ms * tokens,
-            overhead_ms=self._overhead_ms + self._sequence_ms * sequences,
+            overhead_ms=self._launch.fixed_ms + self._launch.sequence_ms * sequences,
             stage_hops_ms=self._stage_hops_ms(rows),
-            floor_ms=self._floor_ms(tokens) if prompt_tokens else 0.0,
+            floor_ms=self._launch.floor_ms(tokens, prompt_tokens),
         )
 
     def decode_ceiling_tokens_per_s(self) -> float:
@@ -243,7 +253,8 @@ class StepModel:
 
     def _prepare_caches(self, gpu: Gpu, constants: SpeedConstants) -> None:
         """What one token of context and one pair of a prompt take, by how far layers look back."""
-        pair_ms = 2 / (peak_tflops("16bit", gpu) * 1e9 * constants.compute_share["attention"])
+        tflops = peak_tflops("16bit", gpu) * self._reachable
+        pair_ms = 2 / (tflops * 1e9 * constants.compute_share["attention"])
         byte_ms = 1 / (self.bytes_per_ms * constants.read_share["kv"])
         self._cache_fixed_ms = self._cache_token_ms = self._pairs_ms = self._state_token_ms = 0.0
         cache_windows: list[tuple[float, int]] = []
@@ -285,39 +296,6 @@ class StepModel:
             return 0.0
         payload_us = rows * self.work.hidden_size * 2 / (self._hop_gb_per_s * 1e3)
         return self._hops * (self._hop_us + payload_us) / 1e3
-
-    def _floor_ms(self, tokens: float) -> float:
-        floor = self._constants.prompt_floor_us
-        if tokens <= self._constants.prompt_graph_tokens:
-            layer_us = floor.graph
-        else:
-            layer_us = floor.eager_blackwell if self._blackwell else floor.eager
-        return layer_us * self.work.layers / 1e3
-
-
-def graph_rows(sequences: float) -> float:
-    """Rows that a decode step computes: the next captured size."""
-    if sequences > LARGEST_GRAPH:
-        return sequences
-    for size in (0, 1, 2, 4):
-        if sequences <= size:
-            return size
-    return GRAPH_MULTIPLE * -(-sequences // GRAPH_MULTIPLE)
-
-
-def _overhead_ms(work: Work, constants: SpeedConstants) -> float:
-    layers_us = constants.layer_us * work.layers + constants.moe_layer_us * work.moe_layers
-    return (layers_us + constants.step_us) / 1e3
-
-
-def _sequence_ms(setup: Setup, constants: SpeedConstants) -> float:
-    version = parse_version(setup.vllm_version) or NEWEST
-    on_from = parse_version(constants.async_scheduling_from) or NEWEST
-    asynchronous = setup.async_scheduling
-    if asynchronous is None:
-        asynchronous = version >= on_from
-    per_sequence_us = constants.sequence_us if asynchronous else constants.sequence_before_async_us
-    return per_sequence_us / 1e3
 
 
 def _hop(setup: Setup, gpu: Gpu, constants: SpeedConstants) -> tuple[float, float]:

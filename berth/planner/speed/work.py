@@ -75,6 +75,8 @@ class Work:
     layers: float
     """Of the usual kind: one that only mixes tokens or only feeds forward is half a layer."""
     moe_layers: int
+    state_layers: int
+    """That keep a state in place of keys and values."""
     hidden_size: int
     matrices: tuple[MatrixWork, ...]
     experts: tuple[ExpertWork, ...]
@@ -113,6 +115,7 @@ def step_work(model: Model, parallel: Parallel, quantization: str, value_bytes: 
     return Work(
         layers=parts / 2,
         moe_layers=sum(count for layer, count in _counted(model) if layer.top_k),
+        state_layers=sum(count for cache, count in caches.items() if isinstance(cache, StateCache)),
         hidden_size=model.hidden_size,
         matrices=tuple(MatrixWork(k, b, p) for k, (b, p) in matrices.items()),
         experts=tuple(ExpertWork(k, e, top, b, p) for (k, e, top), (b, p) in experts.items()),

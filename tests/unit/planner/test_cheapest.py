@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from berth.catalog.load import Catalog, load_catalog
-from berth.planner.cheapest import Comparison, Fixed, compare_options
+from berth.planner.cheapest import Comparison, compare_options
 from berth.planner.engine_options import EngineOptions, KvCacheDtype
 from berth.planner.node_choice import (
     NodeOffer,
@@ -18,6 +18,7 @@ from berth.planner.node_choice import (
     cheapest_nodes,
     usd_per_1m_output_tokens,
 )
+from berth.planner.search_space import Fixed
 from berth.planner.sizing import Goals
 from berth.planner.speed.serving import Traffic
 

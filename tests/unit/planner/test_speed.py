@@ -4,9 +4,10 @@ import pytest
 
 from berth.catalog.gpu import load_gpus
 from berth.catalog.model import load_models
-from berth.catalog.speed import load_speed_constants
+from berth.catalog.speed import SpeedConstants, load_speed_constants
+from berth.planner.speed.launch import graph_rows
 from berth.planner.speed.serving import Answer, Limits, Replica, Traffic
-from berth.planner.speed.step import Setup, StepModel, graph_rows
+from berth.planner.speed.step import Setup, StepModel
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 LLAMA_70B = "meta-llama/Llama-3.3-70B-Instruct"
@@ -14,10 +15,35 @@ GPT_OSS = "openai/gpt-oss-120b"
 MANY = 1e9
 
 
-def steps_of(model: str, gpu: str, ranks: int = 1, **setup: object) -> StepModel:
+def steps_of(
+    model: str,
+    gpu: str,
+    ranks: int = 1,
+    constants: SpeedConstants | None = None,
+    **setup: object,
+) -> StepModel:
     """The steps of a model on a GPU of the catalog."""
     options = Setup(**({"tensor_parallel_size": ranks} | setup))  # type: ignore[arg-type]
-    return StepModel(load_models()[model], gpu, load_gpus()[gpu], options, load_speed_constants())
+    used = constants or load_speed_constants()
+    return StepModel(load_models()[model], gpu, load_gpus()[gpu], options, used)
+
+
+def of_the_prototype() -> SpeedConstants:
+    """The constants with which the prototype worked its values out."""
+    ours = load_speed_constants()
+    reading = {"16bit": 0.82, "fp8": 0.80, "kv": 0.95, "experts_mxfp4_hopper": 0.69}
+    computing = {"16bit": 0.56, "fp8": 0.54, "attention": 0.53, "experts": 0.27}
+    floor = ours.prompt_floor_us.model_copy(update={"eager": 590})
+    return ours.model_copy(
+        update={
+            "read_share": {**ours.read_share, **reading},
+            "compute_share": {**ours.compute_share, **computing},
+            "read_share_exponent": 0.0,
+            "layer_us": 33.5,
+            "step_us": 380,
+            "prompt_floor_us": floor,
+        }
+    )
 
 
 def answer_of(
@@ -56,7 +82,9 @@ def test_the_formulas_give_the_values_of_an_independent_prototype(
     expected: tuple[float, float, float],
 ) -> None:
     quantization = "fp8" if model == LLAMA_70B else "auto"
-    steps = steps_of(model, gpu, ranks, vllm_version=version, quantization=quantization)
+    steps = steps_of(
+        model, gpu, ranks, of_the_prototype(), vllm_version=version, quantization=quantization
+    )
 
     answer = answer_of(steps, lengths, clients, rate)
 
@@ -76,7 +104,9 @@ def test_steps_take_what_the_prototype_says(
     model: str, gpu: str, ranks: int, quantization: str, decode_ms: float, mixed_ms: float
 ) -> None:
     prompt, answer = (1000, 200) if model == LLAMA_8B else (2000, 500)
-    steps = steps_of(model, gpu, ranks, vllm_version="0.24.0", quantization=quantization)
+    steps = steps_of(
+        model, gpu, ranks, of_the_prototype(), vllm_version="0.24.0", quantization=quantization
+    )
     context = prompt + answer / 2
 
     plain = steps.step_ms(32, context)
@@ -98,6 +128,35 @@ def test_the_ceiling_of_8b_awq_on_a_4090_is_bandwidth_over_bytes() -> None:
     steps = steps_of(LLAMA_8B, "RTX-4090", quantization="awq")
 
     assert steps.decode_ceiling_tokens_per_s() == pytest.approx(215, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("model", "gpu", "version", "eager", "measured_ms"),
+    [
+        # https://github.com/tenstorrent/tt-inference-server/issues/340, one client, 128 in
+        pytest.param("Qwen/Qwen3-1.7B", "A100-SXM-80GB", "0.9.1", False, 4.6, id="piecewise"),
+        # https://github.com/vllm-project/vllm/issues/20469, one client, --enforce-eager
+        pytest.param("Qwen/Qwen3-14B-AWQ", "A100-SXM-80GB", "0.9.1", True, 20.6, id="eager"),
+        # https://github.com/cloudrift-ai/emmy/pull/822, one client
+        pytest.param(
+            "Qwen/Qwen3-30B-A3B-Instruct-2507", "H200-SXM-141GB", "0.17.0", False, 4.62, id="full"
+        ),
+    ],
+)
+def test_one_token_takes_what_others_measured_with_each_kind_of_graph(
+    model: str, gpu: str, version: str, eager: bool, measured_ms: float
+) -> None:
+    steps = steps_of(model, gpu, vllm_version=version, enforce_eager=eager)
+
+    assert steps.step_ms(1, 200) == pytest.approx(measured_ms, rel=0.2)
+
+
+def test_a_matrix_product_on_mi300x_is_not_faster_than_any_ever_measured() -> None:
+    # 668 TFLOPS, the best of ml-engineering's search; 8B on 100,000 tokens without its embedding
+    terms = steps_of(LLAMA_8B, "MI300X").terms(0, 0, 100_000, 1, 0)
+
+    tflops = 2 * 6.98e9 * 100_000 / terms.matrices_ms / 1e9
+    assert tflops < 668
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,18 @@ def test_replicas_follow_the_load() -> None:
     assert few.speed.requests_per_s <= 0.7 * few.speed.capacity_requests_per_s
 
 
+def test_a_list_of_tiers_is_planned_for_each() -> None:
+    load = LOAD | {"requests_per_s": 8.0}
+    tiers = {"spare": an_l4_tier(max_nodes=1), "l4": an_l4_tier(max_nodes=8)}
+    alone = planned(tiers=tiers, models={"chat": an_8b(tier="l4", load=load)}).servers["chat"]
+    both = an_8b(tier=["spare", "l4"], load=load)
+
+    server = planned(tiers=tiers, models={"chat": both}).servers["chat"]
+
+    assert server.replicas == alone.replicas > 1
+    assert server.tier_replicas == {"spare": 1, "l4": alone.replicas - 1}
+
+
 def test_without_a_load_there_is_one_replica_and_no_speed() -> None:
     server = planned_chat()
 
