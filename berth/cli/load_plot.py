@@ -4,22 +4,30 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from math import log
+from math import ceil, floor, inf, log, log10
 from pathlib import Path
 
 from berth.planner.cheapest import Comparison
 from berth.planner.option import Option, split_words
 from berth.planner.sizing import Goals
 from berth.planner.speed.forecast import ServerSpeed
+from berth.planner.speed.serving import Answer
 
-WIDTH, HEIGHT, MARGIN, GAP = 1080, 460, 64, 48
-TOP, BOTTOM = 60.0, HEIGHT - MARGIN
+WIDTH, HEIGHT, MARGIN, GAP = 1180, 500, 64, 56
+TOP, BOTTOM = 96.0, HEIGHT - 48.0
+RIGHT = 28
+"""For the last label of the horizontal axis."""
+TITLE_Y, NAME_Y, LEGEND_Y = 24, 54, 78
+LETTER, LINE = 6.4, 14
+"""Width of a letter and height of a line at the size of labels."""
 CLIENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 COLOURS = ("#34507a", "#c2703d", "#4f8f5b")
-GOAL_COLOUR, AXIS_COLOUR = "#b03030", "#444444"
+GOAL_COLOUR, AXIS_COLOUR, GRID_COLOUR = "#b03030", "#444444", "#e4e4e4"
 PNG_SCALE = 2
 """Pixels per unit, for screens that have two."""
 DOT = 4.0
+TICK_STEPS = ((4, (1, 1.5, 2, 3, 4, 5, 6, 8)), (1000, (1, 2, 5)), (inf, (1,)))
+"""Multiples of a power of ten that are marked, by the ratio of the ends of a scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,8 @@ class _Panel:
     y_name: str
     series: Sequence[tuple[str, Sequence[tuple[float, float, str]]]]
     goals: Sequence[tuple[str, float]] = ()
+    pairs: bool = False
+    """The first points of all series belong together, and so on; their words are shown once."""
 
 
 def write_load_plot(path: Path, name: str, found: Comparison, goals: Goals) -> int:
@@ -84,8 +94,8 @@ def write_load_plot(path: Path, name: str, found: Comparison, goals: Goals) -> i
 
 def load_shapes(name: str, found: Comparison, goals: Goals) -> Iterator[Shape]:
     """Price against latency on the left, throughput and latency against clients on the right."""
-    width = (WIDTH - GAP) / 2
-    yield Words(MARGIN, 24, name, size=17)
+    width = (WIDTH - GAP - RIGHT) / 2
+    yield Words(MARGIN, TITLE_Y, name, size=17)
     for index, panel in enumerate((_frontier(found), _throughput(found.nearest, goals))):
         if panel is not None:
             yield from _drawn(panel, index * (width + GAP), width)
@@ -105,6 +115,7 @@ def _frontier(found: Comparison) -> _Panel:
         "ms",
         "USD/h",
         [("first token", first), ("per token", each)],
+        pairs=True,
     )
 
 
@@ -112,22 +123,27 @@ def _throughput(option: Option, goals: Goals) -> _Panel | None:
     speed = option.speed
     if speed is None or option.sizing is None:
         return None
-    tokens = [(float(n), _at(speed, n)[0], f"{n} clients") for n in CLIENTS]
-    times = [(float(n), _at(speed, n)[1], f"{n} clients") for n in CLIENTS]
-    lines = [("ITL goal, ms", goals.itl_ms)] if goals.itl_ms is not None else []
+    answers = [(n, _at(speed, n)) for n in CLIENTS]
+    tokens = [(float(n), each.output_tokens_per_s, f"{n} clients") for n, each in answers]
+    itl = [(float(n), each.itl_ms, f"{n} clients") for n, each in answers]
+    ttft = [(float(n), each.ttft_ms, f"{n} clients") for n, each in answers]
+    lines = [
+        (f"goal: {limit:g} ms {words}", limit)
+        for limit, words in ((goals.ttft_ms, "to the first"), (goals.itl_ms, "per token"))
+        if limit is not None
+    ]
     return _Panel(
-        f"one replica: {option.gpus} x {option.gpu}",
+        f"one replica: {option.gpus} x {option.gpu}, {split_words(option)}",
         "clients",
-        "tokens/s, ms per token",
-        [("output tokens/s", tokens), ("ms per token", times)],
+        "",
+        [("output tokens/s", tokens), ("ms per token", itl), ("ms to the first token", ttft)],
         lines,
     )
 
 
-def _at(speed: ServerSpeed, clients: int) -> tuple[float, float]:
-    """Tokens per second and milliseconds per token with `clients`."""
-    answer = speed.answer_to(replace(speed.load, concurrency=float(clients), requests_per_s=None))
-    return answer.output_tokens_per_s, answer.itl_ms
+def _at(speed: ServerSpeed, clients: int) -> Answer:
+    """One replica with `clients` that ask again as soon as they are answered."""
+    return speed.answer_to(replace(speed.load, concurrency=float(clients), requests_per_s=None))
 
 
 def _drawn(panel: _Panel, left: float, width: float) -> Iterator[Shape]:
@@ -146,24 +162,69 @@ def _drawn(panel: _Panel, left: float, width: float) -> Iterator[Shape]:
             BOTTOM - _share(y, *y_ends) * (BOTTOM - TOP),
         )
 
-    yield Words(first, 46, panel.title, size=14)
+    yield Words(first, NAME_Y, panel.title, size=14)
+    yield from _legend(panel, first)
+    for value in ticks(*x_ends):
+        x, _ = place(value, y_ends[0])
+        yield Line(((x, TOP), (x, BOTTOM)), GRID_COLOUR)
+        yield Words(x + len(f"{value:,g}") * LETTER / 2, BOTTOM + 18, f"{value:,g}", at_end=True)
+    for value in ticks(*y_ends):
+        _, y = place(x_ends[0], value)
+        yield Line(((first, y), (last, y)), GRID_COLOUR)
+        yield Words(first - 6, y + 4, f"{value:,g}", at_end=True)
     yield Line(((first, TOP), (first, BOTTOM), (last, BOTTOM)), AXIS_COLOUR)
-    yield Words(first, BOTTOM + 18, f"{x_ends[0]:.3g}")
-    yield Words(last, BOTTOM + 18, f"{x_ends[1]:.3g} {panel.x_name}", at_end=True)
-    yield Words(first - 6, BOTTOM, f"{y_ends[0]:.3g}", at_end=True)
-    yield Words(first - 6, TOP + 12, f"{y_ends[1]:.3g}", at_end=True)
-    yield Words(first + 6, TOP - 2, panel.y_name)
-    for index, (label, series) in enumerate(panel.series):
-        colour = COLOURS[index]
-        shown = [(*place(x, y), text, x, y) for x, y, text in series if x > 0 and y > 0]
-        yield Line(tuple((x, y) for x, y, *_ in shown), colour)
-        for x, y, text, a, b in shown:
-            yield Dot(x, y, colour, f"{text}: {a:,.4g}, {b:,.4g}")
-        yield Words(last, TOP + 16 * index + 12, label, colour, at_end=True)
+    yield Words(last, BOTTOM + 36, panel.x_name, at_end=True)
+    placed = [
+        [(*place(x, y), text, x, y) for x, y, text in series if x > 0 and y > 0]
+        for _, series in panel.series
+    ]
+    yield from _paired(placed) if panel.pairs else _joined(placed)
     for label, value in panel.goals:
         _, y = place(x_ends[0], value)
         yield Line(((first, y), (last, y)), GOAL_COLOUR)
-        yield Words(first + 6, y - 4, f"{label} {value:g}", GOAL_COLOUR)
+        yield Words(first + 6, y - 4, label, GOAL_COLOUR)
+
+
+Placed = tuple[float, float, str, float, float]
+
+
+def _joined(series: Sequence[Sequence[Placed]]) -> Iterator[Shape]:
+    """Each series as a line with its points."""
+    for colour, points in zip(COLOURS, series, strict=False):
+        yield Line(tuple((x, y) for x, y, *_ in points), colour)
+        for x, y, text, a, b in points:
+            yield Dot(x, y, colour, f"{text}: {a:,.4g}, {b:,.4g}")
+
+
+def _paired(series: Sequence[Sequence[Placed]]) -> Iterator[Shape]:
+    """The points of one option on a thin line, with its words where there is room for them."""
+    taken: list[float] = []
+    for group in sorted(zip(*series, strict=True), key=lambda each: each[0][1]):
+        yield Line(tuple((x, y) for x, y, *_ in group), AXIS_COLOUR)
+        for colour, (x, y, text, a, b) in zip(COLOURS, group, strict=False):
+            yield Dot(x, y, colour, f"{text}: {a:,.4g} ms, {b:,.4g} USD/h")
+        x, y, text = min(group)[:3]
+        if all(abs(y - other) >= LINE for other in taken):
+            yield Words(x + 8, y - 5, text)
+        taken.append(y)
+
+
+def _legend(panel: _Panel, left: float) -> Iterator[Shape]:
+    """Names of the series above the plot, each in its colour."""
+    for colour, (label, _) in zip(COLOURS, panel.series, strict=False):
+        yield Dot(left + DOT, LEGEND_Y - 4, colour, label)
+        yield Words(left + 14, LEGEND_Y, label, colour)
+        left += 14 + (len(label) + 3) * LETTER
+    yield Words(left, LEGEND_Y, panel.y_name)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round values between two ends of a logarithmic scale, fewer the more decades it has."""
+    span = high / low
+    steps = next(steps for most, steps in TICK_STEPS if span < most)
+    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
+    every = [step * 10.0**decade for decade in decades for step in steps]
+    return [value for value in every if low <= value <= high]
 
 
 def _share(value: float, low: float, high: float) -> float:

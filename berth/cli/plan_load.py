@@ -25,6 +25,8 @@ from berth.planner.search_space import Fixed
 from berth.planner.sizing import Goals
 from berth.planner.speed.serving import Traffic
 
+MOST = 1e6
+"""Requests per second, as in a stack, and milliseconds."""
 DEFAULT_REGION = "us-east-1"
 
 
@@ -70,8 +72,10 @@ def load_problems(args: argparse.Namespace) -> list[str]:
         "itl_ms",
     ):
         value = getattr(args, name)
-        if value is not None and not 0 < value < float("inf"):
-            found.append(f"--{name.replace('_', '-')}: {value:g} is not above 0; raise it")
+        if value is not None and not 0 < value <= MOST:
+            fix = "lower it" if value > MOST else "raise it"
+            wanted = f"not at most {MOST:g}" if value > MOST else "not above 0"
+            found.append(f"--{name.replace('_', '-')}: {value:g} is {wanted}; {fix}")
     found += [
         f"--{name}-tokens: is 0; a request has at least one"
         for name in ("input", "output")

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from berth.config.problems import one_line
 from berth.planner.errors import PlanError
 from berth.planner.speed.forecast import Calibration, ServerSpeed
 
@@ -17,6 +18,8 @@ SLOWEST = 4.0
 """Times slower than modelled: then it is another GPU or model, or the run was disturbed."""
 FASTEST = 0.4
 LEAST_DONE_SHARE = 0.95
+LARGEST = 1e15
+"""Of any figure in a file."""
 FASTER_UNDER_LOAD = 0.9
 """A token under load may not take less than this share of one alone."""
 
@@ -167,8 +170,7 @@ def read_calibration(path: Path, model: str) -> Calibration:
         raise CalibrationError(f"{path}: is no calibration; make one with berth calibrate")
     try:
         calibration = Calibration(**data)
-        numbers = (calibration.clients, calibration.itl_alone, calibration.itl_loaded)
-        sound = all(number > 0 for number in numbers) and calibration.clients > 1
+        sound = _is_sound(calibration)
     except TypeError:
         sound = False
     if not sound:
@@ -178,6 +180,25 @@ def read_calibration(path: Path, model: str) -> Calibration:
             f"{path}: is of {calibration.model}, not of {model}; name a calibration of that model"
         )
     return calibration
+
+
+def _is_sound(calibration: Calibration) -> bool:
+    """Whether every figure is one that a calibration can have."""
+    texts = (calibration.day, calibration.model, calibration.gpu)
+    ranks = calibration.tensor_parallel_size
+    factors = (
+        calibration.itl_alone,
+        calibration.itl_loaded,
+        calibration.ttft_alone,
+        calibration.ttft_loaded,
+    )
+    return (
+        all(isinstance(text, str) for text in texts)
+        and isinstance(ranks, int)
+        and ranks >= 1
+        and 1 < calibration.clients < LARGEST
+        and all(0 < factor < LARGEST for factor in factors)
+    )
 
 
 def read_calibrations(config: "StackConfig", folder: Path) -> Mapping[str, Calibration]:
@@ -206,20 +227,36 @@ def read_calibrations(config: "StackConfig", folder: Path) -> Mapping[str, Calib
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_doubles)
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()
         raise CalibrationError(f"{path}: {reason}; name a file that can be read") from error
-    except ValueError as error:
+    except _DoubleKeyError as error:
+        raise CalibrationError(
+            f"{path}: has {one_line(error.args[0])} twice; give the file as it was written"
+        ) from error
+    except (ValueError, RecursionError) as error:
         raise CalibrationError(f"{path}: is no JSON; give the file of --save-result") from error
     if not isinstance(data, dict):
         raise CalibrationError(f"{path}: is no JSON object; give the file of --save-result")
     return data
 
 
+class _DoubleKeyError(Exception):
+    """A key of a JSON object that stands in it twice."""
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _DoubleKeyError(max(keys, key=keys.count))
+    return found
+
+
 def _number(data: Mapping[str, Any], key: str, path: Path) -> float:
     value = data.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e15:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < LARGEST:
         raise CalibrationError(
             f"{path}: has no {key} above 0; give the file of vllm bench serve --save-result"
         )

@@ -70,6 +70,7 @@ def option_document(model: Model, name: str, option: Option) -> dict[str, Any]:
     document["gpus_per_replica"] = option.gpus
     document["tier"] = nodes.offer.tier if nodes is not None else None
     document["nodes"] = nodes.nodes if nodes is not None else None
+    document["nodes_per_replica"] = option.nodes_per_replica
     misses = [miss.words() for miss in sizing.misses] if sizing is not None else []
     reasons = [*document["reasons"], *misses]
     if option.reason and option.reason not in reasons:

@@ -50,6 +50,11 @@ class Option:
         return self.options.ranks * self.options.data_parallel_size
 
     @property
+    def nodes_per_replica(self) -> int | None:
+        """Nodes that one replica takes, in part or whole; None without any."""
+        return None if self.nodes is None else -(-self.gpus // self.nodes.offer.gpus)
+
+    @property
     def holds(self) -> bool:
         """Whether it fits and meets the goals."""
         sized = self.sizing is not None and not self.sizing.misses
@@ -145,6 +150,8 @@ def _on_nodes(option: Option, offers: Sequence[NodeOffer]) -> Option:
     """With the cheapest nodes for its replicas, or the reason why there are none."""
     replicas = option.sizing.replicas if option.sizing is not None else 1
     stage = option.gpus // option.options.pipeline_parallel_size
+    if option.gpus <= max((offer.gpus for offer in offers), default=0):
+        stage = option.gpus  # planned for one node, where stages are near each other
     host: HostFit | None = None
     reason = "" if option.verdict.fits else option.verdict.reasons[0]
     too_small = f"nodes: no node of {option.gpu} holds {option.gpus} GPUs and their host memory"

@@ -1,8 +1,10 @@
 """`berth plan` with a load, and `berth calibrate`, as commands."""
 
 import json
+from itertools import combinations
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -166,7 +168,7 @@ def test_the_plot_has_the_frontier_and_the_goal(
     text = file.read_text(encoding="utf-8")
     assert code == 0
     assert "price against latency" in text
-    assert "ITL goal, ms 60" in text
+    assert "goal: 60 ms per token" in text
 
 
 def test_the_plot_may_be_a_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -271,6 +273,34 @@ def test_runs_that_do_not_belong_together_are_refused(
     assert line in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("", "is no JSON", id="empty"),
+        pytest.param("[" * 100_000, "is no JSON", id="deep"),
+        pytest.param("[]", "is no JSON object", id="list"),
+        pytest.param(
+            '{"mean_tpot_ms": 1, "mean_tpot_ms": 2}', "has mean_tpot_ms twice", id="twice"
+        ),
+        pytest.param('{"completed": NaN}', "has no completed above 0", id="nan"),
+        pytest.param('{"completed": "10"}', "has no completed above 0", id="text"),
+    ],
+)
+def test_a_hostile_file_is_refused_in_one_line(
+    text: str, line: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    files = bench_files(tmp_path, a_bench(1, 8.0))
+    hostile = tmp_path / "hostile.json"
+    hostile.write_text(text, encoding="utf-8")
+
+    code = main(["calibrate", "--bench", *files, str(hostile), "--gpu", "H100"])
+
+    errors = capsys.readouterr().err
+    assert code == 2
+    assert line in errors
+    assert errors.count("\n") == 1
+
+
 def test_another_gpu_is_seen_by_its_speed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -281,3 +311,29 @@ def test_another_gpu_is_seen_by_its_speed(
 
     assert code == 1
     assert "check GPU, format and split" in capsys.readouterr().err
+
+
+def test_labels_of_a_plot_do_not_overlap(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "plan.svg"
+    goals = ["--ttft-ms", "1500", "--itl-ms", "40", "--usd-per-gpu-hour", "MI300X=1.85"]
+    load = ["--requests-per-second", "12", "--input-tokens", "2000", "--output-tokens", "300"]
+
+    main(["plan", "Llama-3.3-70B-Instruct", *load, *goals, "--plot", str(picture)])
+
+    capsys.readouterr()
+    boxes = []
+    for node in ElementTree.parse(picture).getroot():
+        if node.tag.endswith("text"):
+            wide, high = len(node.text or "") * 6.0, float(node.attrib["font-size"])
+            left = float(node.attrib["x"]) - (wide if "text-anchor" in node.attrib else 0)
+            boxes.append((left, float(node.attrib["y"]) - high, left + wide, node.attrib["y"]))
+    assert len(boxes) > 20
+    assert not [(a, b) for a, b in combinations(boxes, 2) if overlap(a, b)]
+
+
+def overlap(one: tuple[float, float, float, str], other: tuple[float, float, float, str]) -> bool:
+    """Whether two boxes of left, top, right and bottom have a part in common."""
+    beside = one[2] <= other[0] or other[2] <= one[0]
+    return not beside and one[1] < float(other[3]) and other[1] < float(one[3])

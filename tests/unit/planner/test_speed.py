@@ -179,11 +179,11 @@ def test_decode_steps_are_rounded_up_to_a_captured_size(sequences: int, rows: in
 
 
 def test_before_asynchronous_scheduling_each_sequence_costs_more() -> None:
-    # 32 us a sequence instead of 3.4: 128 sequences make 3.66 ms
+    # 28 us a sequence instead of 3.4: 128 sequences make 3.15 ms
     old = steps_of(LLAMA_8B, "H100-SXM-80GB", vllm_version="0.13.0").step_ms(128, 1000)
     new = steps_of(LLAMA_8B, "H100-SXM-80GB", vllm_version="0.14.0").step_ms(128, 1000)
 
-    assert old - new == pytest.approx(3.66, abs=0.01)
+    assert old - new == pytest.approx(3.15, abs=0.01)
 
 
 def test_a_gpu_whose_bandwidth_was_not_read_has_no_speed() -> None:
