@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: setup preview test lint bench accuracy schema lock clean
+.PHONY: setup preview test test-long lint bench accuracy schema lock clean
 .DEFAULT_GOAL := setup
 
 # A checkout that was copied or moved holds an environment that still points to the old place.
@@ -31,6 +31,11 @@ preview: $(READY)
 test: $(READY)
 	-@$(RUN) -m berth tools
 	@$(RUN) -m pytest
+
+# What takes too long for every change: `up` interrupted at twenty points.
+test-long: $(READY)
+	-@$(RUN) -m berth tools
+	@BERTH_INTERRUPTIONS=20 $(RUN) -m pytest tests/cluster/test_interrupted_up.py
 
 lint: $(READY)
 	@$(RUN) -m ruff format --check .

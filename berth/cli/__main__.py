@@ -18,8 +18,10 @@ COMMANDS: Final = {
     "calibrate": "two benchmarks of a live server to a calibration file",
     "catalog": "GPUs, instance types, models, software and prices",
     "check": "the policy rules on manifests, Pulumi states or lists",
+    "doctor": "what is there, and what mends an interrupted `up`",
     "plan": "where one model fits, with which flags, and why not elsewhere",
     "preview": "resources, plan, policies and cost of a stack in one report",
+    "rehearse": "the whole `up` of a stack on a private control plane",
     "schema": "write the JSON schema of a stack file",
     "tools": "find or build the programs",
 }

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 from pulumi.automation.errors import CommandError
 
 from berth.catalog.load import load_catalog
+from berth.cli.engine_error import engine_lines
 from berth.cli.preview_page import print_page
 from berth.cli.preview_report import Report, report_document
 from berth.cli.progress import PreviewProgress
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
             f"run `pulumi stack init {args.stack}`, or preview it with --offline"
         )
     except CommandError as error:
-        return _fail(*_engine_lines(error))
+        return _fail(*engine_lines(error))
     report = Report(
         stack=args.stack,
         plan=plan,
@@ -142,16 +142,6 @@ def _state_dir(chosen: Path | None) -> Iterator[Path]:
     parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
-
-
-def _engine_lines(error: CommandError) -> list[str]:
-    """What the CLI itself said, when no event did."""
-    if "PULUMI_ACCESS_TOKEN must be set" in str(error):
-        return ["pulumi: not logged in to a backend; run `pulumi login`, or add --offline"]
-    said = re.findall(r"error: (.+)", str(error))
-    return [f"pulumi: {line.strip()}" for line in said] or [
-        "pulumi: ended without saying why; run `pulumi preview` by hand to see its output"
-    ]
 
 
 def _fail(*lines: str, exit_code: int = 2) -> int:

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import IO
@@ -11,6 +12,7 @@ from pulumi.automation import CommandResult, PulumiCommand
 from pulumi.automation.errors import create_command_error
 from semver import VersionInfo
 
+from berth.engine import bound as bound_script
 from berth.engine.tools import Program
 
 _GRACE_S = 15
@@ -24,9 +26,15 @@ class InterruptibleCommand(PulumiCommand):
     two interrupts, which makes it give up its own clean-up, when a terminal sends one to both.
     """
 
-    def __init__(self, program: Program) -> None:
-        """Take a CLI that was found; the stock class insists on ROOT/bin and asks for a version."""
+    def __init__(self, program: Program, *, bound: bool = False) -> None:
+        """Take a CLI that was found; the stock class insists on ROOT/bin and asks for a version.
+
+        Args:
+            program: the CLI.
+            bound: it is also interrupted when this process ends without a word (Linux).
+        """
         self.command = str(program.path)
+        self._prefix = [sys.executable, "-I", bound_script.__file__] if bound else []
         self.version = VersionInfo.parse(program.version.removeprefix("v"))
 
     def run(
@@ -44,7 +52,7 @@ class InterruptibleCommand(PulumiCommand):
             KeyboardInterrupt: after the engine and its plugins have ended.
         """
         process = subprocess.Popen(
-            [self.command, "--non-interactive", *args],
+            [*self._prefix, self.command, "--non-interactive", *args],
             cwd=cwd,
             env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"},
             stdin=subprocess.DEVNULL,

@@ -88,6 +88,24 @@ class EnginePreview:
         return any(finding.enforcement_level == "mandatory" for finding in self.policies)
 
 
+def open_stack(target: Target) -> Stack:
+    """The stack, made if it may be.
+
+    Raises:
+        StackMissingError: if the backend has no such stack and may not make one.
+    """
+    workspace = LocalWorkspace(
+        work_dir=str(target.work_dir),
+        pulumi_command=target.command,
+        env_vars=dict(target.environment),
+    )
+    take = Stack.create_or_select if target.create else Stack.select
+    try:
+        return take(target.stack, workspace)
+    except StackNotFoundError as error:
+        raise StackMissingError(target.stack) from error
+
+
 def run_preview(target: Target, on_progress: Callable[[EnginePreview], None]) -> EnginePreview:
     """Preview the stack; `on_progress` sees the result grow.
 
@@ -95,21 +113,11 @@ def run_preview(target: Target, on_progress: Callable[[EnginePreview], None]) ->
         StackMissingError: if the backend has no such stack and may not make one.
         CommandError: if the CLI fails without saying why in its events.
     """
-    workspace = LocalWorkspace(
-        work_dir=str(target.work_dir),
-        pulumi_command=target.command,
-        env_vars=dict(target.environment),
-    )
-    open_stack = Stack.create_or_select if target.create else Stack.select
-    try:
-        stack = open_stack(target.stack, workspace)
-    except StackNotFoundError as error:
-        raise StackMissingError(target.stack) from error
-
+    stack = open_stack(target)
     result = EnginePreview()
 
     def on_event(event: EngineEvent) -> None:
-        _collect(event, result)
+        collect(event, result)
         on_progress(result)
 
     try:
@@ -127,7 +135,8 @@ def run_preview(target: Target, on_progress: Callable[[EnginePreview], None]) ->
     return result
 
 
-def _collect(event: EngineEvent, result: EnginePreview) -> None:
+def collect(event: EngineEvent, result: EnginePreview) -> None:
+    """Take from one event of the engine what a report needs."""
     if event.resource_pre_event:
         _add_resource(event.resource_pre_event.metadata, result.resources)
     if event.policy_event:

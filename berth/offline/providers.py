@@ -8,6 +8,7 @@ from typing import Self
 import grpc
 from pulumi.runtime.proto import provider_pb2_grpc
 
+from berth.offline.aws.control_plane import ControlPlaneAddress
 from berth.offline.aws.package import aws_package
 from berth.offline.cloud import Cloud
 from berth.offline.kubernetes.package import kubernetes_package
@@ -26,12 +27,22 @@ class OfflineProviders:
 
     debug_providers: str
 
-    def __init__(self, state_dir: Path) -> None:
+    def __init__(self, state_dir: Path, control_plane: ControlPlaneAddress | None = None) -> None:
+        """Pretend in `state_dir`.
+
+        Args:
+            state_dir: keeps what exists.
+            control_plane: a real API server that the clusters are said to have; then the kubernetes
+                provider is not pretended.
+        """
         self.cloud = Cloud(state_dir)
+        self._control_plane = control_plane
         self._servers: list[grpc.Server] = []
 
     def __enter__(self) -> Self:
-        packages = [aws_package(self.cloud), kubernetes_package(self.cloud)]
+        packages = [aws_package(self.cloud, self._control_plane)]
+        if self._control_plane is None:
+            packages.append(kubernetes_package(self.cloud))
         ports = [f"{package.name}:{self._serve(package)}" for package in packages]
         self.debug_providers = ",".join(ports)
         return self

@@ -33,6 +33,17 @@ def find_or_make(name: str) -> Program:
     return program
 
 
+def look_for(name: str) -> Program | None:
+    """A program that is there already; nothing is made.
+
+    Raises:
+        ToolError: when no program is called so.
+    """
+    recipe = recipe_for(name)
+    folder = berth_home() / "tools" / name
+    return find_installed(name, recipe) or kept(folder, name, recipe)
+
+
 def kept_or_made(name: str, recipe: Recipe) -> Program:
     """The program from Berth's own folder, put there first when it is missing."""
     program = kept(berth_home() / "tools" / name, name, recipe)

@@ -4,6 +4,7 @@ import json
 import os
 from typing import Any
 
+from berth.offline.aws.control_plane import ControlPlaneAddress
 from berth.offline.aws.facts import known_types
 from berth.offline.aws.lookups import pretended_account
 from berth.offline.aws.provider import SDK, AwsProvider, AwsSettings, settings_of
@@ -18,12 +19,12 @@ from berth.offline.values import Properties
 _REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
-def aws_package(cloud: Cloud) -> Package:
+def aws_package(cloud: Cloud, control_plane: ControlPlaneAddress | None = None) -> Package:
     """The stand-in for the aws package over a pretended cloud."""
     return Package(
         name="aws",
         version=SDK.version,
-        configure=lambda config: AwsProvider(cloud, _settings(config)),
+        configure=lambda config: AwsProvider(cloud, _settings(config), control_plane),
         check_config=_check_config,
         diff_config=_diff_config,
         schema=lambda: schema_of(SDK, known_types()),

@@ -10,6 +10,7 @@ from typing import Any
 from berth.offline.aws import naming
 from berth.offline.aws.answers import answer
 from berth.offline.aws.assigned import Assigner
+from berth.offline.aws.control_plane import ControlPlaneAddress
 from berth.offline.aws.drift import inputs_now, tags_now
 from berth.offline.aws.facts import AutoName, TypeFacts, facts_of
 from berth.offline.aws.limits import problems_of, service_problems
@@ -41,6 +42,8 @@ class AwsProvider:
 
     cloud: Cloud
     settings: AwsSettings
+    control_plane: ControlPlaneAddress | None = None
+    """A real one that every EKS cluster is said to have; None: it is made up."""
 
     def check(
         self, resource: Resource, old: Properties | None, new: Properties, naming_wish: Naming
@@ -106,6 +109,8 @@ class AwsProvider:
             self._refuse_second(resource, facts, scope, inputs)
             assigner, resource_id = self._assigner(resource, facts, scope, planned)
             given = outputs.given(planned, assigner)
+            if self.control_plane is not None:
+                given = self.control_plane.in_cluster(resource.type, given)
             self.cloud.put(Record(resource.type, scope, resource_id, resource.urn, given, inputs))
         return resource_id, given
 
@@ -167,7 +172,8 @@ class AwsProvider:
         """See `Provider.invoke`."""
         bare = plain(arguments)
         region = str(bare.get("region") or self.settings.region)
-        return answer(Asked(token, bare, region, self.settings.account, self.cloud))
+        found = answer(Asked(token, bare, region, self.settings.account, self.cloud))
+        return found if self.control_plane is None else self.control_plane.in_answer(token, found)
 
     def _refuse_request(self, resource_type: str, inputs: Properties, scope: str) -> None:
         refused = refusals(resource_type, plain(inputs), self.cloud, scope)
