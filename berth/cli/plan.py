@@ -193,7 +193,10 @@ def _model(args: argparse.Namespace, catalog: Catalog) -> tuple[Model, str]:
         raise LookupError("names neither MODEL nor --model-config; give one of them")
     if args.fetch:
         return model_from_config(fetch_config(args.model), args.model), args.model
-    name = find_model(catalog.models, one_line(args.model))
+    try:
+        name = find_model(catalog.models, one_line(args.model))
+    except LookupError as error:
+        raise LookupError(f"{error}, or give its config.json with --model-config") from None
     return catalog.models[name], name
 
 
