@@ -31,7 +31,7 @@ SHORT_NAMES = {
     "float32": "fp32",
     "float": "fp32",
 }
-QUANTIZATIONS = ("none", "fp8", "awq", "gptq", "int4", "nvfp4", "mxfp4", "bitsandbytes")
+QUANTIZATIONS = ("none", "fp8", "awq", "gptq", "int4", "int8", "nvfp4", "mxfp4", "bitsandbytes")
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
