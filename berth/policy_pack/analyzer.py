@@ -15,6 +15,7 @@ from google.protobuf.json_format import MessageToDict
 from pulumi.runtime.proto import analyzer_pb2
 from pulumi_policy import EnforcementLevel, Policy, ReportViolation, Severity
 
+from berth.policy_pack.mend import mend
 from berth.policy_pack.plain import Properties, plain_properties
 from berth.policy_pack.policies import RULE_POLICIES
 from berth.policy_pack.request import (
@@ -36,6 +37,7 @@ class BerthAnalyzer(sdk._PolicyAnalyzerServicer):
 
     def __init__(self, name: str, version: str, policies: list[Policy], *rest: Any) -> None:
         super().__init__(name, version, policies, *rest)
+        self._pack = (name, version)
         self._by_name = {policy.name: policy for policy in policies}
         self._facts = StackFacts()
         self._inputs: dict[str, Properties] = {}
@@ -95,6 +97,41 @@ class BerthAnalyzer(sdk._PolicyAnalyzerServicer):
                 analyzer_pb2.AnalyzeStackRequest(), context
             )
         return answer
+
+    def Remediate(  # noqa: N802
+        self, request: analyzer_pb2.AnalyzeRequest, context: grpc.ServicerContext
+    ) -> analyzer_pb2.RemediateResponse:
+        """Mend one resource by the policies whose level is `remediate`, each after the other.
+
+        The SDK's own way shows unknown values as texts and can lose what is secret.
+        """
+        response = analyzer_pb2.RemediateResponse()
+        name, version = self._pack
+        properties = request.properties
+        for policy in self._by_name.values():
+            level = self._get_enforcement_level(policy)
+            if level != EnforcementLevel.REMEDIATE or not isinstance(policy, RULE_POLICIES):
+                continue
+            config = self._get_policy_config(policy.name)
+            try:
+                mended = mend(policy.rule, request, properties, config)
+                problem = ""
+            except Exception as error:  # a deployment must not fail on a bug of ours
+                mended, problem = None, f"{policy.name}: not mended: {type(error).__name__}"
+            if mended is None and not problem:
+                continue
+            properties = mended or properties
+            response.remediations.append(
+                analyzer_pb2.Remediation(
+                    policyName=policy.name,
+                    policyPackName=name,
+                    policyPackVersion=version,
+                    description=policy.description,
+                    properties=mended,
+                    diagnostic=problem,
+                )
+            )
+        return response
 
     def _create_report_violation(
         self,
