@@ -1,9 +1,10 @@
 """An estimate as the JSON that others read; its shape is a contract. Money is a decimal string."""
 
+from decimal import Decimal
 from typing import Any
 
-from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, Total
-from berth.costs.money import amount, cents, exact, per_hour
+from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, ServerCost, Total, sum_usd
+from berth.costs.money import amount, cents, exact, per_hour, to_the_last_digit
 
 
 def estimate_document(estimate: Estimate) -> dict[str, Any]:
@@ -17,6 +18,8 @@ def estimate_document(estimate: Estimate) -> dict[str, Any]:
         "at_least": estimate.at_least,
         "one_off": [_one_off(each) for each in estimate.one_off],
         "lines": [_line(line) for line in estimate.lines],
+        "servers": [_server(each) for each in estimate.servers],
+        "idle": _idle(estimate),
         "unpriced": [
             {"resource": each.resource, "reason": each.reason} for each in estimate.unpriced
         ],
@@ -25,7 +28,7 @@ def estimate_document(estimate: Estimate) -> dict[str, Any]:
 
 def _total(total: Total) -> dict[str, str]:
     return {
-        "usd_per_hour": per_hour(total.usd_per_hour),
+        "usd_per_hour": to_the_last_digit(total.usd_per_hour),
         "usd_per_month": cents(total.usd_per_month),
     }
 
@@ -39,9 +42,9 @@ def _line(line: CostLine) -> dict[str, Any]:
         "quantity": amount(line.plan_quantity),
         "unit": line.unit,
         "usd_per_unit": exact(line.usd_per_unit),
-        "floor_usd_per_hour": per_hour(line.floor_usd_per_hour),
-        "plan_usd_per_hour": per_hour(line.plan_usd_per_hour),
-        "ceiling_usd_per_hour": per_hour(line.ceiling_usd_per_hour),
+        "floor_usd_per_hour": to_the_last_digit(line.floor_usd_per_hour),
+        "plan_usd_per_hour": to_the_last_digit(line.plan_usd_per_hour),
+        "ceiling_usd_per_hour": to_the_last_digit(line.ceiling_usd_per_hour),
         "price": _price(line.price),
     }
 
@@ -61,3 +64,41 @@ def _one_off(one_off: OneOff) -> dict[str, Any]:
 
 def _price(price: PriceSource) -> dict[str, str]:
     return {"source": price.source, "date": price.date.isoformat()}
+
+
+def _server(server: ServerCost) -> dict[str, Any]:
+    """Prices per million tokens: all money of the server over the tokens of one direction."""
+    return {
+        "name": server.name,
+        "tier": server.tier,
+        "model": server.model,
+        "gpus": server.gpus,
+        "node_share": f"{server.node_share:.4f}",
+        "usd_per_hour": _maybe(server.usd_per_hour),
+        "paid_once": server.is_paid_once,
+        "usd_per_1m_output_tokens": _maybe(server.usd_per_1m_output_tokens),
+        "usd_per_1m_input_tokens": _maybe(server.usd_per_1m_input_tokens),
+        "at_full_load": _maybe(server.at_full_load),
+        "input_at_full_load": _maybe(server.input_at_full_load),
+        "utilization": None if server.utilization is None else f"{server.utilization:.4f}",
+    }
+
+
+def _maybe(usd: Decimal | None) -> str | None:
+    return None if usd is None else per_hour(usd)
+
+
+def _idle(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "gpus": sum(each.gpus for each in estimate.idle),
+        "usd_per_hour": to_the_last_digit(sum_usd(each.usd_per_hour for each in estimate.idle)),
+        "parts": [
+            {
+                "tier": each.tier,
+                "reason": each.reason,
+                "gpus": each.gpus,
+                "usd_per_hour": to_the_last_digit(each.usd_per_hour),
+            }
+            for each in estimate.idle
+        ],
+    }

@@ -7,6 +7,8 @@ from decimal import Decimal
 
 HOURS_PER_MONTH = Decimal(730)
 """365 x 24 / 12, the month of the AWS pricing pages."""
+HOURLY_DIGITS = Decimal("1E-10")
+"""To which amounts per hour are kept, so that the sum of the lines that are shown is the total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +59,20 @@ class CostLine:
     @property
     def floor_usd_per_hour(self) -> Decimal:
         """At the fewest nodes."""
-        return self.floor_quantity * self.usd_per_unit / self.hours_per_unit
+        return self._usd_per_hour(self.floor_quantity)
 
     @property
     def plan_usd_per_hour(self) -> Decimal:
         """At the planned nodes."""
-        return self.plan_quantity * self.usd_per_unit / self.hours_per_unit
+        return self._usd_per_hour(self.plan_quantity)
 
     @property
     def ceiling_usd_per_hour(self) -> Decimal:
         """At the most nodes."""
-        return self.ceiling_quantity * self.usd_per_unit / self.hours_per_unit
+        return self._usd_per_hour(self.ceiling_quantity)
+
+    def _usd_per_hour(self, quantity: Decimal) -> Decimal:
+        return (quantity * self.usd_per_unit / self.hours_per_unit).quantize(HOURLY_DIGITS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,9 @@ class OneOff:
     refundable: bool
     price: PriceSource | None
     """None: the owner's own figure."""
+    tier: str | None = None
+    instance_hours: Decimal | None = None
+    """Of a block: its hours times its instances, by which the fee is shared out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +100,54 @@ class Unpriced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCost:
+    """What one model server costs: its share of its nodes, by GPUs.
+
+    Money per million tokens is all of it divided by the tokens of one direction: input and output
+    are two views of the same money, never to be added.
+    """
+
+    name: str
+    tier: str
+    model: str
+    gpus: int
+    """Of all replicas."""
+    node_share: Decimal
+    """Of the GPUs of the planned nodes, 0 to 1."""
+    usd_per_hour: Decimal | None
+    """None: its nodes have no price. Of a Capacity Block: the fee by the hour."""
+    is_paid_once: bool
+    """The nodes are of a Capacity Block, so no month has this money."""
+    usd_per_1m_output_tokens: Decimal | None = None
+    """At the planned load; None: the stack states none."""
+    usd_per_1m_input_tokens: Decimal | None = None
+    at_full_load: Decimal | None = None
+    """USD per million output tokens when the replicas answer all that they can."""
+    input_at_full_load: Decimal | None = None
+    utilization: Decimal | None = None
+    """The planned load as a share of what the replicas can answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """Money that serves nothing as planned."""
+
+    tier: str
+    reason: str
+    gpus: int
+    usd_per_hour: Decimal
+    """Recurring; 0 where the nodes were paid once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """All money of one plan."""
 
     lines: Sequence[CostLine]
     one_off: Sequence[OneOff]
     unpriced: Sequence[Unpriced]
+    servers: Sequence[ServerCost] = ()
+    idle: Sequence[Idle] = ()
 
     @property
     def floor(self) -> Total:

@@ -1,12 +1,10 @@
 """An estimate from a plan: every line at the fewest, the planned and the most nodes."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from decimal import Decimal
 
 from berth.catalog.load import Catalog
-from berth.catalog.price import Price, PurchaseOption, UnknownPriceError
 from berth.config.stack import (
     CapacityBlock,
     NewCluster,
@@ -14,37 +12,14 @@ from berth.config.stack import (
     ReservedCapacity,
     SpotCapacity,
 )
-from berth.costs.estimate import (
-    HOURS_PER_MONTH,
-    CostLine,
-    Estimate,
-    OneOff,
-    PriceSource,
-    Unpriced,
-)
+from berth.costs import kinds
+from berth.costs.bought import Bought, PriceList, UnknownPriceError, price_source, priced
+from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, Unpriced
+from berth.costs.kinds import GPU_NODES
+from berth.costs.servers import PoolUse, ServerUse, plan_uses, server_costs
 from berth.planner.plan import NetworkPlan, Plan, PoolPlan, SystemPool
 
 Found = CostLine | OneOff | Unpriced
-Quantities = tuple[int, int, int]
-"""At floor, plan and ceiling."""
-
-GPU_NODES = "GPU nodes"
-"""Name of the line that prices the nodes of a tier themselves."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bought:
-    """Something that has an on-demand price."""
-
-    item: str
-    """As the price book calls it."""
-    name: str
-    detail: str
-    resource: str
-    unit: str
-    quantities: Quantities
-    tier: str | None = None
-    hours_per_unit: Decimal = Decimal(1)
 
 
 def estimate(plan: Plan, catalog: Catalog) -> Estimate:
@@ -53,170 +28,78 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
     Something without a price there is in `unpriced`, never counted as zero or at another region's
     price. What depends on use alone, such as traffic, is not in the estimate.
     """
+    prices = PriceList(book=catalog.prices, region=plan.region, day=plan.as_of)
     found: list[Found] = []
     for pool in plan.pools.values():
-        if pool.capacity is None:
-            found.append(_owned_nodes(pool, plan))
-        if isinstance(pool.capacity, SpotCapacity):
-            reason = f"the spot price of {pool.instance_type} moves, and no reading is kept"
-            found.append(Unpriced(resource=pool.tier, reason=reason))
-        if isinstance(pool.capacity, CapacityBlock):
-            found.extend(_block_nodes(pool, pool.capacity, plan, catalog))
-        found.extend(_priced(bought, plan, catalog) for bought in _pool(pool))
-    found.extend(_priced(bought, plan, catalog) for bought in _around(plan))
+        found.extend(pool_nodes(pool, plan, prices))
+        if pool.root_disk_gib is not None:
+            nodes = (pool.min_nodes, pool.planned_nodes, pool.max_nodes)
+            disks = kinds.root_disks(pool.tier, pool.root_disk_gib, nodes, tier=pool.tier)
+            found.append(priced(disks, prices))
+    found.extend(priced(bought, prices) for bought in _around(plan))
+    return estimate_of(found, *plan_uses(plan))
+
+
+def estimate_of(
+    found: Sequence[Found], servers_used: Sequence[ServerUse], pools: Sequence[PoolUse]
+) -> Estimate:
+    """The parts by kind, and what each model server costs by them."""
+    lines = [each for each in found if isinstance(each, CostLine)]
+    one_off = [each for each in found if isinstance(each, OneOff)]
+    servers, idle = server_costs(servers_used, pools, lines, one_off)
     return Estimate(
-        lines=[each for each in found if isinstance(each, CostLine)],
-        one_off=[each for each in found if isinstance(each, OneOff)],
+        lines=lines,
+        one_off=one_off,
         unpriced=[each for each in found if isinstance(each, Unpriced)],
+        servers=servers,
+        idle=idle,
     )
 
 
-def _around(plan: Plan) -> Iterator[_Bought]:
+def pool_nodes(pool: PoolPlan, plan: Plan, prices: PriceList) -> Iterator[Found]:
+    """The nodes of one pool, however they are had, and the fee of hybrid hosts."""
+    nodes = (pool.min_nodes, pool.planned_nodes, pool.max_nodes)
+    instance_type = pool.instance_type or ""
+    match pool.capacity:
+        case None:
+            yield _owned_nodes(pool, plan)
+        case SpotCapacity():
+            reason = f"the spot price of {instance_type} moves, and no reading is kept"
+            yield Unpriced(resource=pool.tier, reason=reason)
+        case CapacityBlock() as block:
+            yield from _block_nodes(pool, block, plan, prices)
+        case OnDemandCapacity():
+            bought = kinds.on_demand_nodes(instance_type, pool.tier, nodes, tier=pool.tier)
+            yield priced(bought, prices)
+        case ReservedCapacity() as reservation:
+            count = reservation.instance_count
+            bought = kinds.reserved_nodes(instance_type, pool.tier, count, tier=pool.tier)
+            yield priced(bought, prices)
+    if pool.vcpus_per_node is not None:
+        yield priced(kinds.hybrid_fee(pool.vcpus_per_node, pool.tier, nodes), prices)
+
+
+def _around(plan: Plan) -> Iterator[Bought]:
     """What a new cluster takes besides its pools; nothing for a cluster that exists."""
     if isinstance(plan.cluster, NewCluster):
-        version = plan.cluster.kubernetes_version
-        yield _Bought(
-            item="eks-control-plane",
-            name="Control plane",
-            detail=f"EKS, Kubernetes {version}, standard support",
-            resource="cluster",
-            unit="cluster-hour",
-            quantities=(1, 1, 1),
-        )
-        yield _Bought(
-            item="kms-key",
-            name="KMS key",
-            detail="secrets of the cluster, without requests",
-            resource="cluster",
-            unit="key-month",
-            hours_per_unit=HOURS_PER_MONTH,
-            quantities=(1, 1, 1),
-        )
+        yield kinds.control_planes(plan.cluster.kubernetes_version)
+        yield kinds.kms_keys(kinds.CLUSTER_KEY, "cluster")
     if plan.system_pool is not None:
         yield from _system_nodes(plan.system_pool)
     if plan.network is not None:
         yield from _network(plan.network)
 
 
-def _pool(pool: PoolPlan) -> Iterator[_Bought]:
-    """Nodes at list price, and the disks of every node that the stack makes."""
-    nodes = (pool.min_nodes, pool.planned_nodes, pool.max_nodes)
-    if isinstance(pool.capacity, OnDemandCapacity) and pool.instance_type is not None:
-        yield _Bought(
-            item=pool.instance_type,
-            name=GPU_NODES,
-            detail=f"{pool.instance_type}, on demand",
-            resource=pool.tier,
-            tier=pool.tier,
-            unit="node-hour",
-            quantities=nodes,
-        )
-    if isinstance(pool.capacity, ReservedCapacity) and pool.instance_type is not None:
-        yield _reserved_nodes(pool, pool.instance_type, pool.capacity)
-    if pool.vcpus_per_node is not None:
-        vcpus = tuple(pool.vcpus_per_node * count for count in nodes)
-        yield _Bought(
-            item="eks-hybrid-vcpu",
-            name="Hybrid node fee",
-            detail=f"EKS, {pool.vcpus_per_node} vCPUs per host, first price tier",
-            resource=pool.tier,
-            tier=pool.tier,
-            unit="vCPU-hour",
-            quantities=(vcpus[0], vcpus[1], vcpus[2]),
-        )
-    if pool.root_disk_gib is not None:
-        yield _disks(pool.tier, pool.root_disk_gib, nodes, tier=pool.tier)
-
-
-def _reserved_nodes(pool: PoolPlan, instance_type: str, reservation: ReservedCapacity) -> _Bought:
-    """All instances of a reservation at list price: it is paid whether they run or not."""
-    count = reservation.instance_count
-    return _Bought(
-        item=instance_type,
-        name=GPU_NODES,
-        detail=f"{instance_type}, On-Demand Capacity Reservation, used or not",
-        resource=pool.tier,
-        tier=pool.tier,
-        unit="node-hour",
-        quantities=(count, count, count),
-    )
-
-
-def _system_nodes(system: SystemPool) -> Iterator[_Bought]:
+def _system_nodes(system: SystemPool) -> Iterator[Bought]:
     nodes = (system.nodes, system.nodes, system.nodes)
-    yield _Bought(
-        item=system.instance_type,
-        name="System nodes",
-        detail=f"{system.instance_type}, on demand",
-        resource="system",
-        unit="node-hour",
-        quantities=nodes,
-    )
-    yield _disks("system", system.root_disk_gib, nodes)
+    yield kinds.on_demand_nodes(system.instance_type, "system", nodes, name=kinds.SYSTEM_NODES)
+    yield kinds.root_disks("system", system.root_disk_gib, nodes)
 
 
-def _disks(resource: str, gib: int, nodes: Quantities, tier: str | None = None) -> _Bought:
-    floor, planned, ceiling = nodes
-    return _Bought(
-        item="gp3",
-        name="Root disks",
-        detail=f"gp3, {gib} GiB per node",
-        resource=resource,
-        tier=tier,
-        unit="GB-month",
-        hours_per_unit=HOURS_PER_MONTH,
-        quantities=(gib * floor, gib * planned, gib * ceiling),
-    )
-
-
-def _network(network: NetworkPlan) -> Iterator[_Bought]:
-    gateways = network.nat_gateways
-    yield _Bought(
-        item="nat-gateway",
-        name="NAT gateways",
-        detail="without traffic",
-        resource="network",
-        unit="gateway-hour",
-        quantities=(gateways, gateways, gateways),
-    )
-    yield _Bought(
-        item="public-ipv4",
-        name="Public IPv4 addresses",
-        detail="of the NAT gateways",
-        resource="network",
-        unit="address-hour",
-        quantities=(gateways, gateways, gateways),
-    )
-    names, zones = network.interface_endpoints, len(network.zones)
-    endpoints = len(names) * zones
-    yield _Bought(
-        item="interface-endpoint",
-        name="Interface endpoints",
-        detail=f"{', '.join(names)} in {zones} zones, without traffic",
-        resource="network",
-        unit="endpoint-hour",
-        quantities=(endpoints, endpoints, endpoints),
-    )
-
-
-def _priced(bought: _Bought, plan: Plan, catalog: Catalog) -> CostLine | Unpriced:
-    price = _price(catalog, plan, bought.item, "on_demand")
-    if isinstance(price, UnknownPriceError):
-        return Unpriced(resource=bought.resource, reason=f"{bought.name}: {price}")
-    floor, planned, ceiling = (Decimal(quantity) for quantity in bought.quantities)
-    return CostLine(
-        name=bought.name,
-        detail=bought.detail,
-        resource=bought.resource,
-        tier=bought.tier,
-        unit=bought.unit,
-        usd_per_unit=price.usd,
-        hours_per_unit=bought.hours_per_unit,
-        floor_quantity=floor,
-        plan_quantity=planned,
-        ceiling_quantity=ceiling,
-        price=_source(price),
-    )
+def _network(network: NetworkPlan) -> Iterator[Bought]:
+    yield kinds.nat_gateways(network.nat_gateways)
+    yield kinds.public_addresses(network.nat_gateways)
+    yield kinds.interface_endpoints(network.interface_endpoints, len(network.zones))
 
 
 def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
@@ -244,7 +127,7 @@ def _whose(pool: PoolPlan) -> str:
 
 
 def _block_nodes(
-    pool: PoolPlan, block: CapacityBlock, plan: Plan, catalog: Catalog
+    pool: PoolPlan, block: CapacityBlock, plan: Plan, prices: PriceList
 ) -> Iterator[Found]:
     """A line that adds nothing to any hour, and the fee that was paid once."""
     instance_type = pool.instance_type or ""
@@ -254,13 +137,14 @@ def _block_nodes(
         fee_usd, price = block.fee_usd, None
         source = PriceSource(source="the stack's own fee_usd", date=plan.as_of)
     else:
-        reading = _price(catalog, plan, instance_type, "capacity_block")
-        if isinstance(reading, UnknownPriceError):
+        try:
+            reading = prices.find(instance_type, "capacity_block")
+        except UnknownPriceError as error:
             fee_key = f"berth:tiers.{pool.tier}.capacity.fee_usd"
-            yield Unpriced(resource=pool.tier, reason=f"{reading}; {fee_key} is not given")
+            yield Unpriced(resource=pool.tier, reason=f"{error}; {fee_key} is not given")
             return
         fee_usd = reading.usd * hours * block.instance_count
-        source = price = _source(reading)
+        source = price = price_source(reading)
     yield CostLine(
         name=GPU_NODES,
         detail=f"{instance_type}, {_block_name(block)}, paid once",
@@ -281,6 +165,8 @@ def _block_nodes(
         ends_at=block.ends_at,
         refundable=False,
         price=price,
+        tier=pool.tier,
+        instance_hours=hours * block.instance_count,
     )
 
 
@@ -288,17 +174,3 @@ def _block_name(block: CapacityBlock) -> str:
     if block.purchase is not None:
         return f"Capacity Block to buy (offering {block.purchase.offering_id})"
     return f"Capacity Block {block.reservation_id}"
-
-
-def _price(
-    catalog: Catalog, plan: Plan, item: str, option: PurchaseOption
-) -> Price | UnknownPriceError:
-    try:
-        return catalog.prices.on(item, plan.region or "", option, plan.as_of)
-    except UnknownPriceError as error:
-        return error
-
-
-def _source(price: Price) -> PriceSource:
-    where = price.source.cite or str(price.source.url)
-    return PriceSource(source=where, date=price.from_date)

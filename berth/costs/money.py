@@ -11,6 +11,11 @@ def exact(usd: Decimal) -> str:
     return f"{plain.quantize(_CENT) if plain == plain.quantize(_CENT) else plain:f}"
 
 
+def to_the_last_digit(usd: Decimal) -> str:
+    """Up to ten decimals, two at least: what programs add up."""
+    return exact(usd.quantize(Decimal("1E-10")))
+
+
 def per_hour(usd: Decimal) -> str:
     """Up to four decimals, two at least: small prices per hour are large ones per month."""
     return exact(usd.quantize(Decimal("0.0001")))

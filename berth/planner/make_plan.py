@@ -268,6 +268,7 @@ def _server_plan(
         reasons=verdict.reasons,
         memory=verdict.memory,
         speed=server.speed,
+        load=server.config.load,
         vllm_args=vllm_args(_options(server)),
         vllm_version=engine.version,
         image=mirrored(engine.image, config),

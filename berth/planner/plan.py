@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:  # what plans of one model need not load
     from berth.config.capacity import Capacity
     from berth.config.cluster import Cluster
-    from berth.config.stack import BudgetConfig
+    from berth.config.stack import BudgetConfig, LoadConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +98,7 @@ class ServerPlan:
     memory: MemoryPlan
     speed: SpeedPlan | None = None
     """None where the stack states no load."""
+    load: LoadConfig | None = None
     vllm_args: tuple[str, ...]
     """Arguments of `vllm serve`'s API server, `--model` first."""
     vllm_version: str

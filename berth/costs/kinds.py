@@ -1,0 +1,143 @@
+"""The kinds of lines: one function per thing that is bought, with its name and its unit."""
+
+from collections.abc import Sequence
+
+from berth.costs.bought import Bought, Quantities
+from berth.costs.estimate import HOURS_PER_MONTH
+
+GPU_NODES = "GPU nodes"
+"""Name of the line that prices the nodes of a tier themselves."""
+HYBRID_FEE = "Hybrid node fee"
+SYSTEM_NODES = "System nodes"
+NODES = "Nodes"
+ROOT_DISKS = "Root disks"
+
+
+def control_planes(version: str, clusters: int = 1, *, resource: str = "cluster") -> Bought:
+    """EKS control planes in standard support."""
+    return Bought(
+        item="eks-control-plane",
+        name="Control plane",
+        detail=f"EKS, Kubernetes {version}, standard support",
+        resource=resource,
+        unit="cluster-hour",
+        quantities=(clusters, clusters, clusters),
+    )
+
+
+def kms_keys(detail: str, resource: str, keys: int = 1) -> Bought:
+    """Customer managed keys."""
+    return Bought(
+        item="kms-key",
+        name="KMS key",
+        detail=detail,
+        resource=resource,
+        unit="key-month",
+        hours_per_unit=HOURS_PER_MONTH,
+        quantities=(keys, keys, keys),
+    )
+
+
+CLUSTER_KEY = "secrets of the cluster, without requests"
+
+
+def nat_gateways(count: int) -> Bought:
+    """NAT gateways by the hour."""
+    return Bought(
+        item="nat-gateway",
+        name="NAT gateways",
+        detail="without traffic",
+        resource="network",
+        unit="gateway-hour",
+        quantities=(count, count, count),
+    )
+
+
+def public_addresses(count: int, detail: str = "of the NAT gateways") -> Bought:
+    """Public IPv4 addresses, in use or idle."""
+    return Bought(
+        item="public-ipv4",
+        name="Public IPv4 addresses",
+        detail=detail,
+        resource="network",
+        unit="address-hour",
+        quantities=(count, count, count),
+    )
+
+
+def interface_endpoints(services: Sequence[str], zones: int) -> Bought:
+    """One interface endpoint per service, with an address in each zone."""
+    count = len(services) * zones
+    where = f"{zones} zone" if zones == 1 else f"{zones} zones"
+    return Bought(
+        item="interface-endpoint",
+        name="Interface endpoints",
+        detail=f"{', '.join(services)} in {where}, without traffic",
+        resource="network",
+        unit="endpoint-hour",
+        quantities=(count, count, count),
+    )
+
+
+def on_demand_nodes(
+    instance_type: str,
+    resource: str,
+    nodes: Quantities,
+    *,
+    name: str = GPU_NODES,
+    tier: str | None = None,
+) -> Bought:
+    """Instances at list price."""
+    return Bought(
+        item=instance_type,
+        name=name,
+        detail=f"{instance_type}, on demand",
+        resource=resource,
+        tier=tier,
+        unit="node-hour",
+        quantities=nodes,
+    )
+
+
+def reserved_nodes(
+    instance_type: str, resource: str, instances: int, *, tier: str | None = None
+) -> Bought:
+    """All instances of a reservation at list price: it is paid whether they run or not."""
+    return Bought(
+        item=instance_type,
+        name=GPU_NODES,
+        detail=f"{instance_type}, On-Demand Capacity Reservation, used or not",
+        resource=resource,
+        tier=tier,
+        unit="node-hour",
+        quantities=(instances, instances, instances),
+    )
+
+
+def root_disks(resource: str, gib: int, nodes: Quantities, tier: str | None = None) -> Bought:
+    """A gp3 volume of each node."""
+    floor, planned, ceiling = nodes
+    return Bought(
+        item="gp3",
+        name=ROOT_DISKS,
+        detail=f"gp3, {gib} GiB per node",
+        resource=resource,
+        tier=tier,
+        unit="GB-month",
+        hours_per_unit=HOURS_PER_MONTH,
+        quantities=(gib * floor, gib * planned, gib * ceiling),
+    )
+
+
+def hybrid_fee(vcpus_per_node: int, tier: str, nodes: Quantities) -> Bought:
+    """What EKS bills for each vCPU of a host that is not in AWS."""
+    floor, planned, ceiling = (vcpus_per_node * count for count in nodes)
+    return Bought(
+        item="eks-hybrid-vcpu",
+        name=HYBRID_FEE,
+        detail=f"EKS, {vcpus_per_node} vCPUs per host, first price tier",
+        resource=tier,
+        tier=tier,
+        unit="vCPU-hour",
+        quantities=(floor, planned, ceiling),
+    )

@@ -1,0 +1,1 @@
+"""Cost lines from what the Pulumi engine shows: previews, exports and streams of events."""

@@ -1,0 +1,109 @@
+"""The lines of a pool of instances: the instances themselves and their disks."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from berth.catalog.load import Catalog
+from berth.config.capacity import CapacityBlock, OnDemandCapacity, SpotCapacity
+from berth.costs import kinds
+from berth.costs.bought import Bought, PriceList, Quantities, priced
+from berth.costs.estimate import CostLine, OneOff, PriceSource, Unpriced
+from berth.costs.from_plan import pool_nodes
+from berth.costs.resources.node_pool import Disk, NodePool
+from berth.costs.servers import PoolUse
+from berth.planner.plan import Plan, PoolPlan
+
+Found = CostLine | OneOff | Unpriced
+
+
+def node_lines(
+    pool: NodePool, plan: Plan | None, catalog: Catalog, prices: PriceList
+) -> Iterator[Found]:
+    """What `pool` costs.
+
+    Where the stack's own settings say how a tier is bought, they win over its resources: neither
+    the fee of a block nor the size of a reservation that exists is to be seen in those.
+    """
+    settled = _settled(pool, plan)
+    tier = pool.name if _has_gpus(pool, catalog) else None
+    nodes = pool.nodes
+    if plan is not None and settled is not None:
+        yield from pool_nodes(settled, plan, prices)
+        if isinstance(settled.capacity, CapacityBlock):
+            nodes = (settled.min_nodes, settled.planned_nodes, settled.max_nodes)
+    else:
+        yield from _instances(pool, tier, prices)
+    for bought in _disks(pool, nodes, tier):
+        yield priced(bought, prices)
+
+
+def pool_use(pool: NodePool, catalog: Catalog, gpus_requested: int) -> PoolUse | None:
+    """The GPUs of a pool; None for one without."""
+    if not _has_gpus(pool, catalog):
+        return None
+    planned = pool.nodes[1]
+    return PoolUse(
+        tier=pool.name,
+        gpus_per_node=catalog.instances[pool.instance_types[0]].gpu_count,
+        planned_nodes=planned,
+        paid_nodes=planned,
+        gpus_requested=gpus_requested,
+    )
+
+
+def _settled(pool: NodePool, plan: Plan | None) -> PoolPlan | None:
+    """How the stack's settings say that the pool is bought, where its resources cannot."""
+    found = plan.pools.get(pool.name) if plan is not None else None
+    if found is None or isinstance(found.capacity, OnDemandCapacity | SpotCapacity):
+        return None
+    return found
+
+
+def _has_gpus(pool: NodePool, catalog: Catalog) -> bool:
+    found = catalog.instances.get(pool.instance_types[0])
+    return found is not None and found.gpu_count > 0
+
+
+def _instances(pool: NodePool, tier: str | None, prices: PriceList) -> Iterator[Found]:
+    instance_type = pool.instance_types[0]
+    name = kinds.GPU_NODES if tier else kinds.SYSTEM_NODES if pool.is_system else kinds.NODES
+    if pool.option == "spot":
+        reason = f"the spot price of {instance_type} moves, and no reading is kept"
+        yield Unpriced(resource=pool.name, reason=reason)
+    elif pool.option == "block":
+        yield from _block(pool, tier, name, prices)
+    else:
+        yield priced(
+            kinds.on_demand_nodes(instance_type, pool.name, pool.nodes, name=name, tier=tier),
+            prices,
+        )
+
+
+def _block(
+    pool: NodePool, tier: str | None, name: str, prices: PriceList
+) -> Iterator[CostLine | Unpriced]:
+    floor, planned, ceiling = (Decimal(each) for each in pool.nodes)
+    block = f"Capacity Block {pool.reservation}"
+    yield CostLine(
+        name=name,
+        detail=f"{pool.instance_types[0]}, {block}, paid once",
+        resource=pool.name,
+        tier=tier,
+        unit="node-hour",
+        usd_per_unit=Decimal(0),
+        floor_quantity=floor,
+        plan_quantity=planned,
+        ceiling_quantity=ceiling,
+        price=PriceSource(source="paid in advance, in no month", date=prices.day),
+    )
+    reason = f"the fee of {block}, paid once, is not in the stack"
+    yield Unpriced(resource=pool.name, reason=reason)
+
+
+def _disks(pool: NodePool, nodes: Quantities, tier: str | None) -> Iterator[Bought]:
+    for disk in pool.disks:
+        yield _disk(pool, disk, nodes, tier)
+
+
+def _disk(pool: NodePool, disk: Disk, nodes: Quantities, tier: str | None) -> Bought:
+    return kinds.root_disks(pool.name, disk.gib, nodes, tier=tier)
