@@ -100,7 +100,8 @@ def test_a_budget_does_not_hold_what_has_no_price(region: str, day: date, level:
 def test_what_later_parts_bring_is_absent() -> None:
     document = json.loads(json.dumps(report_document(a_report())))
 
-    assert list(document) == ["stack", "resources", "plan", "policies", "cost", "start"]
+    keys = ["stack", "resources", "plan", "policies", "cost", "start", "not_checked"]
+    assert list(document) == keys
     assert "cost" not in document["plan"]["servers"]["chat"]
     assert not {"servers", "idle"} & set(document["cost"])
 
