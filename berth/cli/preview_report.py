@@ -115,8 +115,8 @@ class Report:
 
 
 def report_document(report: Report) -> dict[str, Any]:
-    """The report as others read it."""
-    return {
+    """The report as others read it; `not_checked` only where something is."""
+    document: dict[str, Any] = {
         "stack": report.stack,
         "resources": [
             {"urn": r.urn, "type": r.type, "name": r.name, "op": r.op}
@@ -135,8 +135,10 @@ def report_document(report: Report) -> dict[str, Any]:
         ],
         "cost": estimate_document(report.estimate),
         "start": report.start,
-        "not_checked": [
+    }
+    if report.not_checked:
+        document["not_checked"] = [
             {"kind": e.kind, "resource": e.resource, "field": e.field, "message": e.message}
             for e in report.not_checked
-        ],
-    }
+        ]
+    return document
