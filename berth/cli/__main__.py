@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "calibrate": "two benchmarks of a live server to a calibration file",
     "catalog": "GPUs, instance types, models, software and prices",
     "check": "the policy rules on manifests, Pulumi states or lists",
+    "cost": "what a stack costs, from its file, a preview or an export",
     "doctor": "what is there, and what mends an interrupted `up`",
     "explain": "a rule, a GPU or an error text: what it means and what to do",
     "plan": "where one model fits, with which flags, and why not elsewhere",

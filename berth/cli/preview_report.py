@@ -6,7 +6,7 @@ from typing import Any
 
 from berth.costs.document import estimate_document
 from berth.costs.estimate import Estimate
-from berth.costs.from_plan import GPU_NODES
+from berth.costs.kinds import GPU_NODES
 from berth.costs.money import with_commas
 from berth.engine.preview import EnginePreview
 from berth.planner.document import plan_document

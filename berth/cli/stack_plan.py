@@ -1,12 +1,12 @@
 """The plan of a stack file, as `berth plan` and `berth preview` both need it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from berth.catalog.load import load_catalog
-from berth.config.read import read_stack_file, with_lines
+from berth.config.read import parse_stack, read_stack_file, with_lines
 from berth.planner.account import Account
 from berth.planner.calibration import read_calibrations
 from berth.planner.errors import PlanError
@@ -39,6 +39,22 @@ def planned_stack(path: Path) -> PlannedStack:
     except PlanError as error:
         raise PlanError(with_lines(path, error.lines)) from None
     return PlannedStack(plan=plan, start=check_start(config, plan, catalog, account))
+
+
+def plan_of_settings(settings: Mapping[str, object], where: str) -> Plan | None:
+    """The plan of a stack's settings by full key, texts of JSON already decoded.
+
+    None where the settings are not of a stack of Berth.
+
+    Raises:
+        ConfigError: if they cannot be read.
+        PlanError: if they cannot be planned.
+    """
+    if "berth:tiers" not in settings:
+        return None
+    config = parse_stack(settings, where, date.today())
+    catalog = load_catalog()
+    return make_plan(config, catalog, Account.assumed(config.region, catalog), {})
 
 
 def _project_of(stack_file: Path) -> Path:

@@ -133,9 +133,10 @@ def _server_cost(
     gpus_of_nodes = pool.planned_nodes * pool.gpus_per_node if pool is not None else 0
     usd = None if price is None else price.usd_per_hour * server.gpus
     traffic = server.traffic
-    planned = full = share = None
+    planned = full = share = asked = answered = None
     if traffic is not None:
         planned, full = traffic.requests_per_s, traffic.full_requests_per_s
+        asked, answered = traffic.input_tokens, traffic.output_tokens
         share = planned / full if full else None
     return ServerCost(
         name=server.name,
@@ -145,10 +146,10 @@ def _server_cost(
         node_share=Decimal(server.gpus) / gpus_of_nodes if gpus_of_nodes else Decimal(0),
         usd_per_hour=usd,
         is_paid_once=price is not None and price.is_paid_once,
-        usd_per_1m_output_tokens=_per_1m(usd, planned, traffic and traffic.output_tokens),
-        usd_per_1m_input_tokens=_per_1m(usd, planned, traffic and traffic.input_tokens),
-        at_full_load=_per_1m(usd, full, traffic and traffic.output_tokens),
-        input_at_full_load=_per_1m(usd, full, traffic and traffic.input_tokens),
+        usd_per_1m_output_tokens=_per_1m(usd, planned, answered),
+        usd_per_1m_input_tokens=_per_1m(usd, planned, asked),
+        at_full_load=_per_1m(usd, full, answered),
+        input_at_full_load=_per_1m(usd, full, asked),
         utilization=share,
     )
 

@@ -98,7 +98,7 @@ class ServerPlan:
     memory: MemoryPlan
     speed: SpeedPlan | None = None
     """None where the stack states no load."""
-    load: LoadConfig | None = None
+    load: "LoadConfig | None" = None
     vllm_args: tuple[str, ...]
     """Arguments of `vllm serve`'s API server, `--model` first."""
     vllm_version: str

@@ -97,9 +97,9 @@ def read_engine_document(data: bytes, where: str) -> EngineDocument:
     """
     try:
         kind = msgspec.json.decode(data, type=_Kind)
-        if kind.steps is not None:
+        if bytes(kind.steps):
             return _of_preview(msgspec.json.decode(data, type=_Preview))
-        if kind.deployment is not None:
+        if bytes(kind.deployment):
             return _of_export(msgspec.json.decode(data, type=_Export))
     except msgspec.ValidationError as error:
         raise DocumentError(
@@ -115,8 +115,8 @@ def read_engine_document(data: bytes, where: str) -> EngineDocument:
 
 
 class _Kind(msgspec.Struct):
-    steps: msgspec.Raw | None = None
-    deployment: msgspec.Raw | None = None
+    steps: msgspec.Raw = msgspec.Raw(b"")
+    deployment: msgspec.Raw = msgspec.Raw(b"")
 
 
 def _plain(error: Exception) -> str:

@@ -47,9 +47,8 @@ def estimate_resources(
         for each in plan.pools.values():
             if each.capacity is None:
                 found.extend(pool_nodes(each, plan, prices))
-    for each_around in around(by_type):
-        is_bought = isinstance(each_around, Bought)
-        found.append(priced(each_around, prices) if is_bought else each_around)
+    for thing in around(by_type):
+        found.append(priced(thing, prices) if isinstance(thing, Bought) else thing)
     found.extend(Unpriced(resource=gap.resource, reason=gap.reason) for gap in side.gaps)
     if plan is not None:
         return estimate_of(found, *plan_uses(plan))

@@ -175,14 +175,13 @@ def _nodes(resource: Declared) -> Quantities:
     if resource.type == INSTANCE:
         return (1, 1, 1)
     if resource.type == NODE_GROUP:
-        paths = (("scalingConfig", "minSize"), ("scalingConfig", "desiredSize"))
-        most = count(own, "scalingConfig", "maxSize")
+        scaling = at(own, "scalingConfig")
+        least, wanted, most = (count(scaling, f"{key}Size") for key in ("min", "desired", "max"))
     else:
-        paths = (("minSize",), ("desiredCapacity",))
-        most = count(own, "maxSize")
-    fewest = count(own, *paths[0]) or 0
-    desired = count(own, *paths[1])
-    desired = fewest if desired is None else desired
+        least, most = count(own, "minSize"), count(own, "maxSize")
+        wanted = count(own, "desiredCapacity")
+    fewest = least or 0
+    desired = fewest if wanted is None else wanted
     return min(fewest, desired), desired, max(desired, desired if most is None else most)
 
 

@@ -1,6 +1,7 @@
 """An estimate as JSON: the keys that others read, and money as decimal strings."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 from berth.catalog.load import load_catalog
@@ -18,15 +19,20 @@ def the_document(**changes: Any) -> dict[str, Any]:
 H100 = {"tiers": {"h100": an_h100_tier()}, "models": {"chat": a_70b(replicas=4)}}
 
 
-def test_what_later_issues_bring_is_absent() -> None:
-    assert set(the_document()) == {"total", "at_least", "one_off", "lines", "unpriced"}
+def test_it_has_the_parts_that_others_read() -> None:
+    parts = {"total", "at_least", "one_off", "lines", "servers", "idle", "unpriced"}
+
+    assert set(the_document()) == parts
 
 
 def test_totals_are_decimal_strings() -> None:
-    """0.8048 + 0.10 + 0.1008 + 0.045 + 0.005 + 0.08 + (16 + 1.6 + 1) / 730 = 1.1611."""
+    """0.8048 + 0.10 + 0.1008 + 0.045 + 0.005 + 0.08, and 16, 1.6 and 1 a month of 730 hours:
+
+    0.0219178082 + 0.0021917808 + 0.0013698630 = 0.0254794520.
+    """
     total = the_document()["total"]
 
-    assert total["plan"] == {"usd_per_hour": "1.1611", "usd_per_month": "847.59"}
+    assert total["plan"] == {"usd_per_hour": "1.161079452", "usd_per_month": "847.59"}
     assert set(total) == {"floor", "plan", "ceiling"}
 
 
@@ -52,7 +58,7 @@ def test_a_price_per_month_keeps_its_unit() -> None:
     line = the_document()["lines"][1]
 
     assert (line["name"], line["unit"], line["usd_per_unit"]) == ("Root disks", "GB-month", "0.08")
-    assert (line["quantity"], line["plan_usd_per_hour"]) == ("200", "0.0219")
+    assert (line["quantity"], line["plan_usd_per_hour"]) == ("200", "0.0219178082")
 
 
 def test_a_block_stands_in_its_own_box() -> None:
@@ -76,3 +82,11 @@ def test_what_has_no_price_is_listed() -> None:
         "reason": "Control plane: no on-demand price of eks-control-plane in us-west-2; "
         "known in us-east-1",
     }
+
+
+def test_every_total_is_the_sum_of_the_lines_that_are_shown() -> None:
+    document = the_document()
+
+    for each in ("floor", "plan", "ceiling"):
+        shown = sum(Decimal(line[f"{each}_usd_per_hour"]) for line in document["lines"])
+        assert Decimal(document["total"][each]["usd_per_hour"]) == shown
