@@ -303,6 +303,47 @@ def test_a_format_that_another_repository_has_is_said(capsys: pytest.CaptureFixt
     assert "name a repository with weights in awq" in document["chosen"]["reasons"][0]
 
 
+@pytest.mark.parametrize("option", ["tensor", "pipeline", "data", "decode-context"])
+@pytest.mark.parametrize("size", ["0", "-1"])
+@pytest.mark.parametrize("load", [(), ("--concurrency=4", "--input-tokens=9", "--output-tokens=9")])
+def test_an_impossible_split_cannot_run(
+    capsys: pytest.CaptureFixture[str], option: str, size: str, load: tuple[str, ...]
+) -> None:
+    code, document = planned(
+        capsys, LLAMA_8B, "--gpu", "H100", f"--{option}-parallel-size={size}", *load
+    )
+
+    assert code == 1
+    key = option.replace("-", "_")
+    assert document["chosen"]["reasons"][0].startswith(f"{key}_parallel_size: {size} is below 1")
+
+
+def test_a_name_that_promises_a_format_is_noted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "vocab_size": 128256,
+        "max_position_embeddings": 8192,
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+
+    words = ("nvidia/Llama-3.1-8B-Instruct-FP8", "--model-config", str(path), "--gpu", "L4")
+    berth_plan(*words)
+    noted = capsys.readouterr().err
+    berth_plan(*words, "--quantization", "fp8")
+
+    assert noted.startswith("nvidia/Llama-3.1-8B-Instruct-FP8: config.json has no quantization")
+    assert "16-bit weights" in noted
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("share", ["0", "1.5", "nan"])
 def test_an_impossible_utilization_cannot_run(
     capsys: pytest.CaptureFixture[str], share: str
