@@ -134,3 +134,9 @@ def test_a_hub_is_a_web_address(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_formats_in_names(name: str, promised: str | None) -> None:
     assert format_in_name(name) == promised
+
+
+@pytest.mark.parametrize("name", ["../x", "a", "a/b/c", "a/..", "http://x/y", "a/b?c"])
+def test_only_repository_names_are_fetched(name: str) -> None:
+    with pytest.raises(ModelConfigError, match="is no repository name; give owner/name"):
+        fetch_config(name)
