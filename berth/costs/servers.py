@@ -1,11 +1,12 @@
 """What each model server costs, by the token too, and what its pools burn for nobody."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from berth.config.stack import ReservedCapacity
-from berth.costs.estimate import CostLine, Idle, OneOff, ServerCost
+from berth.costs.estimate import CostLine, Idle, OneOff, ServerCost, sum_usd
 from berth.costs.kinds import GPU_NODES, HYBRID_FEE
 from berth.planner.plan import Plan, PoolPlan, ServerPlan
 
@@ -98,10 +99,15 @@ def server_costs(
 ) -> tuple[list[ServerCost], list[Idle]]:
     """The share of its nodes that each server pays, and what is paid for GPUs that nobody uses."""
     by_tier = {pool.tier: pool for pool in pools}
+    of_nodes: dict[str, list[CostLine]] = defaultdict(list)
+    for line in lines:
+        if line.tier is not None and line.name in (GPU_NODES, HYBRID_FEE):
+            of_nodes[line.tier].append(line)
+    fees = {fee.tier: fee for fee in reversed(one_off) if fee.tier and fee.instance_hours}
     prices = {
         pool.tier: price
         for pool in pools
-        if (price := _gpu_price(pool, lines, one_off)) is not None
+        if (price := _gpu_price(pool, of_nodes[pool.tier], fees.get(pool.tier))) is not None
     }
     return (
         [_server_cost(server, by_tier.get(server.tier), prices) for server in servers],
@@ -109,21 +115,22 @@ def server_costs(
     )
 
 
-def _gpu_price(
-    pool: PoolUse, lines: Sequence[CostLine], one_off: Sequence[OneOff]
-) -> _GpuPrice | None:
-    """What one GPU of the pool costs by the hour; None where its nodes have no price."""
-    for fee in one_off:
-        if fee.tier == pool.tier and fee.instance_hours:
-            usd = fee.usd / fee.instance_hours / pool.gpus_per_node
-            return _GpuPrice(usd_per_hour=usd, is_paid_once=True)
-    nodes = [line for line in lines if line.tier == pool.tier and line.name == GPU_NODES]
+def _gpu_price(pool: PoolUse, lines: Sequence[CostLine], fee: OneOff | None) -> _GpuPrice | None:
+    """What one GPU of the pool costs by the hour; None where its nodes have no price.
+
+    Args:
+        pool: the pool.
+        lines: of its nodes, and the fee of hybrid hosts.
+        fee: of its Capacity Block.
+    """
+    if fee is not None and fee.instance_hours:
+        usd = fee.usd / fee.instance_hours / pool.gpus_per_node
+        return _GpuPrice(usd_per_hour=usd, is_paid_once=True)
     paid_gpus = pool.paid_nodes * pool.gpus_per_node
-    if not nodes or not paid_gpus:
+    if not paid_gpus or not any(line.name == GPU_NODES for line in lines):
         return None
-    fees = [line for line in lines if line.tier == pool.tier and line.name == HYBRID_FEE]
-    usd = sum((line.plan_usd_per_hour for line in (*nodes, *fees)), Decimal(0))
-    return _GpuPrice(usd_per_hour=usd / paid_gpus, is_paid_once=False)
+    hourly = sum_usd(line.plan_usd_per_hour for line in lines)
+    return _GpuPrice(usd_per_hour=hourly / paid_gpus, is_paid_once=False)
 
 
 def _server_cost(
