@@ -99,12 +99,12 @@ def test_a_budget_does_not_hold_what_has_no_price(region: str, day: date, level:
     assert "is unknown" in finding.message
 
 
-def test_what_later_parts_bring_is_absent() -> None:
+def test_the_document_has_the_parts_that_others_read() -> None:
     document = json.loads(json.dumps(report_document(a_report())))
 
     assert list(document) == ["stack", "resources", "plan", "policies", "cost", "start"]
-    assert "cost" not in document["plan"]["servers"]["chat"]
-    assert not {"servers", "idle"} & set(document["cost"])
+    assert [each["name"] for each in document["cost"]["servers"]] == ["chat"]
+    assert set(document["cost"]["idle"]) >= {"gpus", "usd_per_hour"}
 
 
 def test_what_could_not_be_checked_is_told() -> None:
