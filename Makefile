@@ -43,6 +43,7 @@ lint: $(READY)
 	@$(RUN) -m mypy
 	@$(VENV)/bin/lint-imports
 	@$(RUN) -m berth schema --check
+	@$(RUN) -m berth policies docs --check
 
 bench: $(READY)
 	@$(RUN) -m tests.bench
@@ -53,6 +54,7 @@ accuracy: $(READY)
 
 schema: $(READY)
 	@$(RUN) -m berth schema
+	@$(RUN) -m berth policies docs
 
 # Pins and hashes anew, without the address of any index.
 lock: $(READY)

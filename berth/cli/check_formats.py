@@ -1,12 +1,14 @@
 """What `berth check` prints: text, JSON, SARIF and JUnit."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from berth.cli.check_inputs import Place
 from berth.rules.finding import Finding, NotChecked
+from berth.rules.page import page_text
+from berth.rules.page_address import is_on_the_web, page_address
 from berth.rules.rule import Rule
 
 _SARIF_LEVEL = {"mandatory": "error", "advisory": "warning"}
@@ -50,11 +52,12 @@ def as_sarif(
 ) -> str:
     """SARIF 2.1.0, which code hosts show beside the lines of a change."""
     ids = [rule.id for rule in rules]
+    found = {finding.kind for finding in findings}
     run = {
         "tool": {
             "driver": {
                 "name": "berth",
-                "rules": [_sarif_rule(rule) for rule in rules],
+                "rules": [_sarif_rule(rule, found) for rule in rules],
             }
         },
         "results": [_sarif_result(finding, ids, places) for finding in findings],
@@ -67,12 +70,18 @@ def as_sarif(
     return json.dumps(document, indent=2) + "\n"
 
 
-def _sarif_rule(rule: Rule) -> dict[str, Any]:
+def _sarif_rule(rule: Rule, found: Set[str]) -> dict[str, Any]:
+    """A rule; with its page, which code hosts show beside a finding, where there is one."""
+    address = page_address(rule.id)
+    help_text = {"text": f"{rule.why}; `berth explain {rule.id}` shows how to mend it"}
+    if rule.id in found:
+        help_text["markdown"] = page_text(rule)
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.why},
-        "helpUri": rule.source,
+        "helpUri": address if is_on_the_web(address) else rule.source,
+        "help": help_text,
         "defaultConfiguration": {"level": _SARIF_LEVEL[rule.level]},
         "properties": {"security-severity": _SECURITY_SEVERITY[rule.severity]},
     }

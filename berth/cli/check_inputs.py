@@ -12,7 +12,7 @@ from typing import Any, Final
 import yaml
 
 from berth.policy_pack.author_first import author_first
-from berth.rules.resource import Resource
+from berth.rules.resource import Resource, manifest_type
 from berth.rules.unknown import UNKNOWN
 
 _ENDINGS: Final = (".json", ".yaml", ".yml")
@@ -169,7 +169,7 @@ def _manifests(name: str, line: int, data: Mapping[str, Any], depth: int = 0) ->
                 yield from _manifests(name, line, item, depth + 1)
         return
     version, kind = str(data["apiVersion"]), str(data["kind"])
-    token = f"kubernetes:{version if '/' in version else f'core/{version}'}:{kind}"
+    token = manifest_type(version, kind)
     metadata = data.get("metadata")
     own = metadata if isinstance(metadata, Mapping) else {}
     called = own.get("name") or own.get("generateName") or kind.lower()

@@ -27,6 +27,7 @@ from berth.config.tier import EksTier, ExistingTier, HybridTier, TierConfig
 from berth.config.values import (
     CachedShare,
     Day,
+    Flag,
     GpuCount,
     Milliseconds,
     Name,
@@ -120,8 +121,11 @@ class ModelConfig(Config):
     tier: TierChoice
     """A key of `berth:tiers`, several in order of preference, all with the same GPUs, or `auto`:
     the cheapest tier that holds the load and its goals."""
-    quantization: Literal["auto", "none", "fp8"] = "auto"
-    """`auto`: the widest format that fits; never below 8 bits."""
+    quantization: Literal[
+        "auto", "none", "fp8", "bitsandbytes", "awq", "gptq", "nvfp4", "mxfp4"
+    ] = "auto"
+    """`auto`: the checkpoint's own, of a 16-bit one the widest that fits and never below 8 bits;
+    `fp8` and `bitsandbytes` are made of 16 bits while loading, others must be the checkpoint's."""
     kv_cache_dtype: Literal["auto", "fp8"] = "auto"
     """Number format of the KV cache; `auto`: that of the model."""
     max_model_len: TokenCount | None = None
@@ -133,7 +137,14 @@ class ModelConfig(Config):
     gpu_memory_utilization: Share | None = None
     """Share of each GPU's memory that vLLM may use; left out: vLLM's default."""
     tensor_parallel_size: GpuCount | None = None
-    """GPUs of one replica; left out: the smallest number that fits."""
+    """GPUs that share each layer; left out: the smallest number that fits."""
+    pipeline_parallel_size: GpuCount | None = None
+    """Stages one after the other, in one node; left out: 1, with a `load` searched."""
+    data_parallel_size: GpuCount | None = None
+    """Copies of the attention part in one replica, in one node; left out: 1, with a `load` and
+    latent attention searched."""
+    expert_parallel: Flag = False
+    """Experts divided between the GPUs of a replica in place of each being split."""
     replicas: NodeCountOrNone | None = None
     """Identical servers of this model; left out: as many as `load` needs, without one 1."""
     load: (

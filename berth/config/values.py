@@ -166,6 +166,8 @@ Milliseconds = Annotated[
     float, Field(strict=True, gt=0, le=10_000_000), Wanted("milliseconds, above 0", 1500)
 ]
 
+Flag = Annotated[bool, Field(strict=True), Wanted("true or false", True)]
+
 NodeCount = Annotated[int, Field(strict=True, ge=1, le=1000), Wanted("a whole number", 1)]
 NodeCountOrNone = Annotated[int, Field(strict=True, ge=0, le=1000), Wanted("a whole number", 0)]
 GpuCount = Annotated[int, Field(strict=True, ge=1, le=16), Wanted("a whole number", 8)]

@@ -54,7 +54,7 @@ class _Server:
     def demand(self) -> Demand:
         return Demand(
             server=self.name,
-            gpus_per_replica=self.placement.tensor_parallel_size,
+            gpus_per_replica=self.placement.gpus,
             replicas=self.replicas,
             model_cache_gib=self.needs.model_cache_gib,
         )
@@ -203,7 +203,7 @@ def _host_needs(
     name: str, weights_bytes: int, tier: Tier, placement: Placement, problems: list[str]
 ) -> HostNeeds | None:
     """What each replica takes of its host; None with a line in `problems` if that is too much."""
-    gpus = placement.tensor_parallel_size
+    gpus = placement.gpus
     share = node_share(tier.instance, gpus) if tier.instance else None
     if share is not None and share.memory_gib < least_memory_gib(gpus):
         problems.append(
@@ -249,7 +249,7 @@ def _server_plan(
     server: _Server, config: StackConfig, catalog: Catalog, filled: Sequence[FilledNodes]
 ) -> ServerPlan:
     tier, placement, needs = server.tier, server.placement, server.needs
-    verdict, gpus = placement.verdict, placement.tensor_parallel_size
+    verdict, gpus = placement.verdict, placement.gpus
     engine = catalog.software.vllm[tier.gpu.vendor]
     return ServerPlan(
         name=server.name,
@@ -259,8 +259,8 @@ def _server_plan(
         instance_type=tier.instance_type,
         quantization=placement.quantization,
         kv_cache_dtype=server.config.kv_cache_dtype,
-        tensor_parallel_size=gpus,
-        pipeline_parallel_size=1,
+        tensor_parallel_size=placement.tensor_parallel_size,
+        pipeline_parallel_size=placement.pipeline_parallel_size,
         gpus_per_replica=gpus,
         replicas=server.replicas,
         nodes=-(-server.replicas // (tier.gpus_per_node // gpus)),
@@ -291,6 +291,9 @@ def _options(server: _Server) -> ServerOptions:
     return ServerOptions(
         model=server.config.model,
         tensor_parallel_size=placement.tensor_parallel_size,
+        pipeline_parallel_size=placement.pipeline_parallel_size,
+        data_parallel_size=placement.data_parallel_size,
+        expert_parallel=placement.expert_parallel,
         max_model_len=verdict.max_model_len,
         max_num_seqs=verdict.max_num_seqs,
         max_num_batched_tokens=verdict.max_num_batched_tokens,

@@ -9,6 +9,7 @@ from berth.planner.errors import problem
 from berth.planner.memory import MemoryVerdict, plan_memory
 from berth.planner.memory_checks import option_reasons
 from berth.planner.tiers import Tier
+from berth.planner.weights import is_made_while_loading
 
 PCIE_RANKS = 2
 """Ranks over which the search divides a model where GPUs have no link of their own: beyond two the
@@ -21,8 +22,16 @@ class Placement:
 
     quantization: str
     tensor_parallel_size: int
+    pipeline_parallel_size: int = 1
+    data_parallel_size: int = 1
+    expert_parallel: bool = False
     gpu_memory_utilization: float
     verdict: MemoryVerdict
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of one replica."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size * self.data_parallel_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +67,9 @@ def place(
                 return Placement(
                     quantization=quantization,
                     tensor_parallel_size=size,
+                    pipeline_parallel_size=options.pipeline_parallel_size,
+                    data_parallel_size=options.data_parallel_size,
+                    expert_parallel=options.expert_parallel,
                     gpu_memory_utilization=_utilization(config, verdict),
                     verdict=verdict,
                 )
@@ -75,16 +87,26 @@ def _formats(
     if own == "none" and wanted == "auto":
         computes_fp8 = bool({"fp8", "fp8_fnuz"} & set(tier.gpu.computes))
         return ("none", "fp8") if computes_fp8 else ("none",)
-    if own in ("none", wanted) or wanted == "auto":
-        return (own if wanted == "auto" else wanted,)
-    problems.append(
-        problem(
-            f"{key}.quantization",
-            f"{wanted} is asked for, but the weights of {config.model} are {own}",
-            "leave it out, or name a repository in that format",
-        )
+    if wanted == "auto":
+        return (own,)
+    wrong = wrong_format(key, config, model)
+    if wrong is not None:
+        problems.append(wrong)
+        return ()
+    return (wanted,)
+
+
+def wrong_format(key: str, config: ModelConfig, model: Model) -> str | None:
+    """A line where the format asked for is neither the checkpoint's nor made while loading."""
+    own, wanted = model.quantization, config.quantization
+    if wanted in ("auto", own) or is_made_while_loading(model, wanted):
+        return None
+    weights = "in 16 bits" if own == "none" else own
+    return problem(
+        f"{key}.quantization",
+        f"{wanted} is asked for, but the weights of {config.model} are {weights}",
+        "leave it out, or name a repository in that format",
     )
-    return ()
 
 
 def _sizes(
@@ -92,21 +114,38 @@ def _sizes(
 ) -> tuple[int, ...]:
     """Tensor parallel sizes to try, the smallest first."""
     given = config.tensor_parallel_size
+    spanning = over_nodes(key, config, tier)
+    if spanning is not None:
+        problems.append(spanning)
+        return ()
+    copies = (config.pipeline_parallel_size or 1) * (config.data_parallel_size or 1)
     if given is None:
         linked = tier.gpu.fabric.kind != "pcie"
-        most = tier.gpus_per_node if linked else min(PCIE_RANKS, tier.gpus_per_node)
+        room = tier.gpus_per_node // copies
+        most = room if linked else min(PCIE_RANKS, room)
         powers = [1 << exponent for exponent in range(most.bit_length())]
         return tuple(size for size in powers if model.attention_heads % size == 0)
-    if given > tier.gpus_per_node:
-        problems.append(
-            problem(
-                f"{key}.tensor_parallel_size",
-                f"{given} is more than one {tier.node_words} has",
-                f"lower it to {tier.gpus_per_node} or less",
-            )
-        )
-        return ()
     return (given,)
+
+
+def over_nodes(key: str, config: ModelConfig, tier: Tier) -> str | None:
+    """A line where what is asked for needs more GPUs than one node of `tier` has."""
+    copies = (config.pipeline_parallel_size or 1) * (config.data_parallel_size or 1)
+    gpus = copies * (config.tensor_parallel_size or 1)
+    if gpus <= tier.gpus_per_node:
+        return None
+    if copies == 1:
+        return problem(
+            f"{key}.tensor_parallel_size",
+            f"{gpus} is more than one {tier.node_words} has",
+            f"lower it to {tier.gpus_per_node} or less",
+        )
+    return problem(
+        f"{key}.pipeline_parallel_size",
+        f"one replica takes {gpus} GPUs, more than one {tier.node_words} has, and replicas over "
+        "several nodes cannot be declared yet",
+        f"keep tensor, pipeline and data parallel sizes together at {tier.gpus_per_node} or less",
+    )
 
 
 def engine_options(
@@ -118,6 +157,9 @@ def engine_options(
         quantization=quantization,
         kv_cache_dtype=config.kv_cache_dtype,
         tensor_parallel_size=ranks,
+        pipeline_parallel_size=config.pipeline_parallel_size or 1,
+        data_parallel_size=config.data_parallel_size or 1,
+        expert_parallel=config.expert_parallel,
         max_model_len=config.max_model_len,
         max_num_seqs=config.max_num_seqs,
         max_num_batched_tokens=config.max_num_batched_tokens,

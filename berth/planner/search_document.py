@@ -77,6 +77,9 @@ def server_arguments(candidate: Candidate, model_name: str) -> tuple[str, ...]:
         ServerOptions(
             model=model_name,
             tensor_parallel_size=options.tensor_parallel_size,
+            pipeline_parallel_size=options.pipeline_parallel_size,
+            data_parallel_size=options.data_parallel_size,
+            expert_parallel=options.expert_parallel,
             max_model_len=verdict.max_model_len,
             max_num_seqs=verdict.max_num_seqs,
             max_num_batched_tokens=verdict.max_num_batched_tokens,
@@ -86,14 +89,8 @@ def server_arguments(candidate: Candidate, model_name: str) -> tuple[str, ...]:
         )
     )
     more: list[str] = []
-    if options.data_parallel_size != 1:
-        more += ["--data-parallel-size", str(options.data_parallel_size)]
-    if options.expert_parallel:
-        more.append("--enable-expert-parallel")
     if options.decode_context_parallel_size != 1:
         more += ["--decode-context-parallel-size", str(options.decode_context_parallel_size)]
-    if options.pipeline_parallel_size != 1:
-        more += ["--pipeline-parallel-size", str(options.pipeline_parallel_size)]
     if options.dtype != "auto":
         more += ["--dtype", {"bf16": "bfloat16", "fp16": "half", "fp32": "float"}[options.dtype]]
     if options.kv_cache_memory_bytes is not None:

@@ -24,6 +24,8 @@ class Fixed:
     tensor_parallel_size: int | None = None
     pipeline_parallel_size: int | None = None
     replicas: int | None = None
+    in_one_node: bool = False
+    """A replica may not span nodes."""
 
 
 def formats_for(model: Model, gpu: Gpu, fixed: Fixed) -> tuple[str, ...]:
@@ -58,8 +60,11 @@ def splits(
                     or (not linked and tensor * pipeline > most)
                 ):
                     continue
+            if fixed.in_one_node and tensor * pipeline * base.data_parallel_size > most:
+                continue
             yield replace(base, tensor_parallel_size=tensor, pipeline_parallel_size=pipeline)
-    if fixed.tensor_parallel_size is None and fixed.pipeline_parallel_size is None:
+    whole = fixed.tensor_parallel_size is None and fixed.pipeline_parallel_size is None
+    if whole and base.data_parallel_size == 1:
         yield from _shared_experts(model, base, most if linked else 1)
 
 

@@ -14,7 +14,7 @@ from berth.planner.cheapest import Comparison, compare_options
 from berth.planner.errors import problem
 from berth.planner.node_choice import NodeOffer
 from berth.planner.option import Option, split_words
-from berth.planner.placement import Placement, engine_options
+from berth.planner.placement import Placement, engine_options, over_nodes, wrong_format
 from berth.planner.plan import SpeedPlan
 from berth.planner.search_space import Fixed
 from berth.planner.sizing import Goals
@@ -63,6 +63,13 @@ def choose_tiers(
             cached_share=config.load.prefix_cache_share,
         )
         model = catalog.models[config.model]
+        key = f"berth:models.{name}"
+        widest = max(candidates, key=lambda tier: tier.gpus_per_node)
+        wrong = wrong_format(key, config, model) or over_nodes(key, config, widest)
+        if wrong is not None:
+            problems.append(wrong)
+            choices[name] = None
+            continue
         offers = _offers(candidates, stack, catalog)
         if not automatic:
             offers = _together(offers)
@@ -116,11 +123,14 @@ def _compare(
     traffic: Traffic,
     calibration: Calibration | None,
 ) -> Comparison:
+    copies = config.data_parallel_size or 1
     fixed = Fixed(
         options=engine_options(config, "auto", 1, ""),
         formats=None if config.quantization == "auto" else (config.quantization,),
         tensor_parallel_size=config.tensor_parallel_size,
-        pipeline_parallel_size=1,
+        pipeline_parallel_size=config.pipeline_parallel_size
+        or (1 if config.tensor_parallel_size or copies > 1 else None),
+        in_one_node=True,
         replicas=config.replicas,
     )
     wanted = config.goals
@@ -143,6 +153,9 @@ def _chosen(
         placement=Placement(
             quantization=model.quantization if asked == "auto" else asked,
             tensor_parallel_size=option.options.tensor_parallel_size,
+            pipeline_parallel_size=option.options.pipeline_parallel_size,
+            data_parallel_size=option.options.data_parallel_size,
+            expert_parallel=option.options.expert_parallel,
             gpu_memory_utilization=share,
             verdict=option.verdict,
         ),

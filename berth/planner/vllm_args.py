@@ -22,6 +22,9 @@ class ServerOptions:
     gpu_memory_utilization: float
     quantization: str | None
     """Format to which vLLM converts the weights while loading; None: as the checkpoint has them."""
+    pipeline_parallel_size: int = 1
+    data_parallel_size: int = 1
+    expert_parallel: bool = False
     kv_cache_dtype: str
     """`auto` is vLLM's own default and not passed on."""
 
@@ -42,6 +45,12 @@ def vllm_args(options: ServerOptions) -> tuple[str, ...]:
         *("--gpu-memory-utilization", f"{options.gpu_memory_utilization:g}"),
         *("--shutdown-timeout", str(SHUTDOWN_TIMEOUT_S)),
     ]
+    if options.pipeline_parallel_size != 1:
+        args += ["--pipeline-parallel-size", str(options.pipeline_parallel_size)]
+    if options.data_parallel_size != 1:
+        args += ["--data-parallel-size", str(options.data_parallel_size)]
+    if options.expert_parallel:
+        args.append("--enable-expert-parallel")
     if options.quantization is not None:
         args += ["--quantization", options.quantization]
     if options.kv_cache_dtype != "auto":

@@ -20,6 +20,7 @@ from berth.policy_pack.request import Request, current_request
 from berth.policy_pack.violations import Violations
 from berth.rules.environment import ENVIRONMENTS, environment_of_stack
 from berth.rules.finding import join_message
+from berth.rules.page_address import page_address
 from berth.rules.rule import Rule, run_rule
 
 _ENVIRONMENT_SCHEMA = {
@@ -78,7 +79,8 @@ def _description(rule: Rule) -> dict[str, Any]:
         "description": rule.title,
         "enforcement_level": EnforcementLevel(rule.level),
         "severity": Severity(rule.severity),
-        "url": rule.source,
+        "url": page_address(rule.id) or rule.source,
+        "remediation_steps": f"`berth explain {rule.id}` shows a stack before and after",
         "config_schema": PolicyConfigSchema(
             {"environment": _ENVIRONMENT_SCHEMA, **{k: dict(v) for k, v in rule.options.items()}}
         ),

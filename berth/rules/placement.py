@@ -24,7 +24,7 @@ def _find_untainted(pool: Pool, context: Context) -> Iterator[Breach]:
     if vendor is None or pool.taints:
         return
     effect = "NoSchedule" if pool.kind == "node pool" else "NO_SCHEDULE"
-    taint = f'{{key: {GPU_KEY[vendor]}, value: "true", effect: {effect}}}'
+    taint = f"{{key: {GPU_KEY[vendor]}, value: present, effect: {effect}}}"
     path = pool.body.at(*pool.taints_path)
     yield Breach(
         where=pool.name,

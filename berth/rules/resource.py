@@ -18,3 +18,9 @@ class Resource:
     """JSON values, and `UNKNOWN` for what the cloud assigns."""
     property_dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Property to the URNs of the resources whose outputs it was made of, as far as known."""
+
+
+def manifest_type(api_version: str, kind: str) -> str:
+    """Pulumi's type token of a Kubernetes manifest."""
+    version = api_version if "/" in api_version else f"core/{api_version}"
+    return f"kubernetes:{version}:{kind}"

@@ -41,8 +41,9 @@ CASES = [
         "      tier: l4\n      colour: green",
         "a.yaml:17: berth:models.chat.colour: unknown key, value green; remove it, or use one of "
         "model, tier, quantization, kv_cache_dtype, max_model_len, max_num_seqs, "
-        "max_num_batched_tokens, gpu_memory_utilization, tensor_parallel_size, replicas, load, "
-        "goals, calibration",
+        "max_num_batched_tokens, gpu_memory_utilization, tensor_parallel_size, "
+        "pipeline_parallel_size, data_parallel_size, expert_parallel, replicas, load, goals, "
+        "calibration",
         id="unknown-key-far-from-all",
     ),
     pytest.param(

@@ -27,14 +27,14 @@ KIND = "gpu-pool-untainted"
             node_group(taints=ABSENT),
             "pool: node group of g6.xlarge has GPUs and no NoSchedule or NoExecute taint, so any "
             "pod may fill it; taint it with nvidia.com/gpu",
-            'add taints: [{key: nvidia.com/gpu, value: "true", effect: NO_SCHEDULE}]',
+            "add taints: [{key: nvidia.com/gpu, value: present, effect: NO_SCHEDULE}]",
             id="node-group",
         ),
         pytest.param(
             node_pool(),
             "pool: node pool of g6.xlarge has GPUs and no NoSchedule or NoExecute taint, so any "
             "pod may fill it; taint it with nvidia.com/gpu",
-            'add taints: [{key: nvidia.com/gpu, value: "true", effect: NoSchedule}] to '
+            "add taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}] to "
             "spec.template.spec",
             id="node-pool",
         ),
