@@ -11,7 +11,7 @@ from berth.catalog.load import load_catalog
 from berth.cli.stack_plan import planned_stack
 from berth.offline.cloud import Cloud, Record
 from berth.rehearsal.addons import ADDON
-from berth.rehearsal.control_plane import ControlPlane
+from berth.rehearsal.control_plane import ControlPlane, Options
 from berth.rehearsal.node_group import NODE_GROUP
 from berth.rehearsal.world import NODE_START_S, World
 from tests.engine.checkout import ROOT
@@ -120,3 +120,41 @@ def test_nodes_and_addons_go_with_what_they_stand_for(
     cloud.remove("urn:coredns")
 
     wait_until(lambda: not api.items("/api/v1/nodes") and not api.items(deployments))
+
+
+def test_a_probe_that_gives_up_too_soon_kills_a_server_that_still_loads(
+    cluster_programs: None,
+) -> None:
+    """A load of 180 s in life, 3 s here; 30 probes of 10 s wait for it, 10 do not."""
+    options = Options(ready_after_ms={"chat": 3000}, speed=60.0)
+    labels = {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": "chat"}
+    size = {"cpu": "8", "memory": "32Gi", "pods": "29"}
+    with ControlPlane(options) as plane:
+        api = plane.api
+        metadata = {"name": "n", "annotations": {"kwok.x-k8s.io/node": "fake"}}
+        status = {"capacity": size, "allocatable": size}
+        api.create("/api/v1/nodes", {"metadata": metadata, "status": status})
+        wait_until(lambda: len(api.items("/api/v1/namespaces/default/serviceaccounts")) == 1)
+        for name, failures in (("patient", 30), ("hasty", 10)):
+            probe = {
+                "httpGet": {"path": "/health", "port": 8000},
+                "periodSeconds": 10,
+                "failureThreshold": failures,
+            }
+            container = {"name": "vllm", "image": "x", "startupProbe": probe}
+            body = {
+                "metadata": {"name": name, "labels": labels},
+                "spec": {"containers": [container]},
+            }
+            api.create(PODS, body)
+
+        def container_of(name: str) -> dict[str, Any]:
+            statuses = api.get(f"{PODS}/{name}")["status"].get("containerStatuses") or [{}]
+            found: dict[str, Any] = statuses[0]
+            return found
+
+        wait_until(lambda: bool(container_of("patient").get("ready")))
+        wait_until(lambda: container_of("hasty").get("restartCount", 0) > 0)
+
+        assert container_of("patient")["restartCount"] == 0
+        assert not container_of("hasty")["ready"]
