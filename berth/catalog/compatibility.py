@@ -80,6 +80,14 @@ class Compatibility(Entry):
                 return floor
         raise LookupError(f"no floor of {component} for {applies_to} is known")
 
+    def oldest_driver(self, cuda: str) -> str:
+        """The oldest driver that runs images of a CUDA version, such as `12.8`.
+
+        Raises:
+            LookupError: if none is known.
+        """
+        return self.current_floor("driver", f"CUDA {cuda.partition('.')[0]}").minimum
+
     def combinations_of(self, gpu: str) -> Mapping[str, Combination]:
         """The sets for nodes with `gpu`, by name."""
         return {name: each for name, each in self.combinations.items() if gpu in each.gpus}

@@ -20,8 +20,6 @@ class CudaDriver(Entry):
 
     released: VersionText | None = None
     """Came with it; None: not confirmed."""
-    minimum: VersionText
-    """Oldest through minor-version compatibility."""
 
 
 class CudaDrivers(Entry):
@@ -88,14 +86,6 @@ class GpuOperator(Entry):
     first_with_fixed_toolkit: VersionText
 
 
-class ContainerToolkit(Entry):
-    """The NVIDIA container toolkit."""
-
-    source: Source
-    first_fixed: VersionText
-    """Without the known container escapes."""
-
-
 class GpuSoftware(Entry):
     """The whole file."""
 
@@ -104,7 +94,6 @@ class GpuSoftware(Entry):
     ngc_images: NgcImages
     eks_nvidia_ami: EksNvidiaAmi
     gpu_operator: GpuOperator
-    container_toolkit: ContainerToolkit
 
 
 @cache

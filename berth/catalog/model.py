@@ -133,4 +133,4 @@ def find_model(models: Models, name: str) -> str:
         if near
         else "see `berth catalog models`"
     )
-    raise LookupError(f"no model is called {name[:80]}; {hint}, or give its config.json")
+    raise LookupError(f"no model is called {name[:80]}; {hint}")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from berth.catalog.architectures import ARCHITECTURES
 from berth.catalog.architectures.parts import Body
+from berth.catalog.architectures.type_defaults import with_type_defaults
 from berth.catalog.architectures.vision import TOWERS
 from berth.catalog.config_values import ConfigValues, ModelConfigError
 from berth.catalog.entry import Source
@@ -20,6 +21,10 @@ DTYPES: Mapping[str, Literal["bf16", "fp16", "fp32"]] = {
 }
 
 
+LANGUAGE_SECTIONS = ("text_config", "llm_config")
+"""Where a model of several parts describes its language model."""
+
+
 def model_from_config(config: Mapping[str, Any], name: str, source: Source | None = None) -> Model:
     """The model that `config` describes.
 
@@ -29,7 +34,8 @@ def model_from_config(config: Mapping[str, Any], name: str, source: Source | Non
     """
     errors: list[str] = []
     root = ConfigValues(config, name, errors)
-    text = root.section("text_config") if root.has("text_config") else root
+    inner = next((key for key in LANGUAGE_SECTIONS if root.has(key)), None)
+    text = with_type_defaults(root.section(inner)) if inner else root
     architecture = (root.texts("architectures") or ("",))[0]
     build = ARCHITECTURES.get(architecture)
     if build is None:

@@ -21,7 +21,7 @@ COMMANDS: Final = {
     "doctor": "what is there, and what mends an interrupted `up`",
     "explain": "a rule, a GPU or an error text: what it means and what to do",
     "plan": "where one model fits, with which flags, and why not elsewhere",
-    "policies": "a page per rule, written from the rules",
+    "policies": "admission policies and pages, written from the rules",
     "preview": "resources, plan, policies and cost of a stack in one report",
     "rehearse": "the whole `up` of a stack on a private control plane",
     "schema": "write the JSON schema of a stack file",

@@ -91,7 +91,11 @@ def _roof(model: Model, option: Option) -> Iterator[str]:
     bits = NARROW_BITS.get(model.quantization if asked == "auto" else asked)
     if option.speed is not None and bits is not None:
         bytes_of_all = model.active_parameters * bits / 8
-        bytes_per_s = 1000 * option.speed.steps.bytes_per_ms * option.options.tensor_parallel_size
+        options = option.options
+        ranks = options.tensor_parallel_size
+        if options.expert_parallel:
+            ranks *= options.data_parallel_size
+        bytes_per_s = 1000 * option.speed.steps.bytes_per_ms * ranks
         yield (
             f"by the rule of thumb of {bits / 8:g} GB per billion weights at most "
             f"{bytes_per_s / bytes_of_all:,.0f}"
@@ -110,7 +114,8 @@ def _cost(option: Option) -> str:
     if usd is None:
         return option.nodes.offer.no_price if option.nodes is not None else "no price"
     tokens = "" if per_tokens is None else f", {per_tokens:.2f} USD per 1M output tokens"
-    return f"{usd:.2f} USD/h on demand{tokens}"
+    listed = option.nodes is not None and option.nodes.offer.instance_type is not None
+    return f"{usd:.2f} USD/h {'on demand' if listed else 'at your own price'}{tokens}"
 
 
 def _short(option: Option) -> str:

@@ -31,7 +31,7 @@ SHORT_NAMES = {
     "float32": "fp32",
     "float": "fp32",
 }
-QUANTIZATIONS = ("none", "fp8", "awq", "gptq", "int4", "nvfp4", "mxfp4", "bitsandbytes")
+QUANTIZATIONS = ("none", "fp8", "awq", "gptq", "int4", "int8", "nvfp4", "mxfp4", "bitsandbytes")
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -193,7 +193,10 @@ def _model(args: argparse.Namespace, catalog: Catalog) -> tuple[Model, str]:
         raise LookupError("names neither MODEL nor --model-config; give one of them")
     if args.fetch:
         return model_from_config(fetch_config(args.model), args.model), args.model
-    name = find_model(catalog.models, one_line(args.model))
+    try:
+        name = find_model(catalog.models, one_line(args.model))
+    except LookupError as error:
+        raise LookupError(f"{error}, or give its config.json with --model-config") from None
     return catalog.models[name], name
 
 

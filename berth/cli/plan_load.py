@@ -148,16 +148,24 @@ def plan_load(
     search_ms = (time.perf_counter() - started) * 1000
     if args.json:
         document = comparison_document(model, name, found, traffic)
+        if explained is not None:
+            document["explanation"] = _explanation(model, explained, found, traffic, catalog)
         print(json.dumps(document | {"search_ms": round(search_ms, 3)}, indent=2))
     else:
         from berth.cli.load_page import print_load_page
 
         print_load_page(model, name, found, traffic)
     if explained is not None and not args.json:
-        print(explain(model, explained, found, traffic, catalog, load_speed_constants()))
+        print(_explanation(model, explained, found, traffic, catalog))
     if args.plot is not None and (code := _plot(args.plot, name, found, goals)):
         return code
     return _verdict(found, as_json=args.json)
+
+
+def _explanation(
+    model: Model, gpu: str, found: Comparison, traffic: Traffic, catalog: Catalog
+) -> str:
+    return explain(model, gpu, found, traffic, catalog, load_speed_constants())
 
 
 def _formats(args: argparse.Namespace) -> tuple[str, ...] | None:

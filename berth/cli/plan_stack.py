@@ -43,7 +43,7 @@ def plan_stack(stack: str, *, as_json: bool) -> int:
 def _print(plan: Plan, start: Sequence[StartFinding]) -> None:
     console = Console(highlight=False, soft_wrap=True, emoji=False)
     for server in plan.servers.values():
-        where = f"tier {server.tier}, {server.instance_type or 'nodes of your own'}"
+        where = f"{_tiers(server)}, {server.instance_type or 'nodes of your own'}"
         console.print(
             Text(f"{server.name}: ", "bold").append(
                 f"{server.model}, {server.replicas} x {server.gpus_per_replica} x {server.gpu} "
@@ -58,6 +58,14 @@ def _print(plan: Plan, start: Sequence[StartFinding]) -> None:
     for each in start:
         said = f"; {each.problem}; {each.fix}" if each.problem else ""
         console.print(Text(f"  {each.tier}: {'yes' if each.ok else 'no'}{said}"))
+
+
+def _tiers(server: ServerPlan) -> str:
+    """Its tier, or the tiers of its list with the replicas of each."""
+    if len(server.tier_replicas) < 2:
+        return f"tier {server.tier}"
+    shares = (f"{replicas} on {tier}" for tier, replicas in server.tier_replicas.items())
+    return ", ".join(shares)
 
 
 def _speed(server: ServerPlan) -> Iterator[str]:

@@ -117,6 +117,8 @@ class Terms:
         if not self.layout.groups:
             return self.max_positions
         low, high = 0, self.max_positions
+        if self.request_blocks(high) * self.layout.block_bytes <= self.usable_kv_bytes:
+            return high
         while low < high:
             middle = (low + high + 1) // 2
             if self.request_blocks(middle) * self.layout.block_bytes <= self.usable_kv_bytes:

@@ -8,12 +8,9 @@ from berth.planner.engine_options import EngineOptions
 from berth.planner.errors import problem
 from berth.planner.memory import MemoryVerdict, plan_memory
 from berth.planner.memory_checks import option_reasons
+from berth.planner.search_space import PCIE_RANKS
 from berth.planner.tiers import Tier
 from berth.planner.weights import is_made_while_loading
-
-PCIE_RANKS = 2
-"""Ranks over which the search divides a model where GPUs have no link of their own: beyond two the
-adding up over PCIe costs more than the next GPU brings. A stack may ask for more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

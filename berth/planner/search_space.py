@@ -11,7 +11,8 @@ from berth.planner.node_choice import NodeOffer
 TENSOR_SIZES = (1, 2, 4, 8)
 STAGES = (1, 2, 4)
 PCIE_RANKS = 2
-"""Most tensor-parallel ranks over PCIe: with four, adding up takes longer than computing."""
+"""Most tensor-parallel ranks over PCIe that are searched: with four, adding up takes longer than
+computing. A stack or a flag may ask for more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

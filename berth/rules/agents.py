@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from berth.catalog.compatibility import load_compatibility
 from berth.catalog.gpu_software import is_older, load_gpu_software
 from berth.rules.finding import Level
 from berth.rules.rule import Breach, Context, Rule
@@ -196,7 +197,7 @@ def _find_old_toolkit(chart: Chart, context: Context) -> Iterator[Breach]:
     if not chart.is_switched_on(toolkit.at("enabled")):
         return
     known = load_gpu_software()
-    fixed = known.container_toolkit.first_fixed
+    fixed = load_compatibility().current_floor("container_toolkit", "everything").minimum
     version = toolkit.at("version").text()
     level: Level | None = "mandatory" if context.options.get("multiTenant") is True else None
     if version and is_older(version, fixed):

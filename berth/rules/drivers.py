@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
+from berth.catalog.compatibility import load_compatibility
 from berth.catalog.gpu_software import is_older, load_gpu_software
 from berth.rules.finding import Level
 from berth.rules.rule import Breach, Context, Rule
@@ -119,7 +120,7 @@ def _older_than_image(container: Container, context: Context) -> Iterator[Breach
     if not drivers:
         return
     image = container.image.reference
-    least = need.minimum
+    least = load_compatibility().oldest_driver(cuda.version)
     if all(is_older(driver, least) for driver in drivers):
         yield Breach(
             where=container.resource.name,

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import yaml
 
+from berth.rules.admission.predicates import DIFFERENCES
 from berth.rules.example import Example, load_example, name_of_entry
 from berth.rules.exceptions import ANNOTATION, SECURITY_RULES
 from berth.rules.rule import Rule
@@ -29,6 +30,7 @@ def page_text(rule: Rule) -> str:
         _yaml_block([entry for entry in example.good if entry not in example.bad]),
         f"## Exceptions\n\n{_exceptions(rule)}",
         *_settings(rule),
+        *_admission(rule),
     ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
@@ -115,6 +117,16 @@ def _exceptions(rule: Rule) -> str:
         f"An annotation, or on AWS a tag, `{ANNOTATION}{rule.id}` whose value is the reason; or an "
         "entry in the file of `berth check --exceptions`."
     )
+
+
+def _admission(rule: Rule) -> list[str]:
+    difference = DIFFERENCES.get(rule.id)
+    if difference is None:
+        return []
+    return [
+        "## In the cluster\n\n`berth policies export` writes this rule as a "
+        f"ValidatingAdmissionPolicy too. What that one leaves out: {difference}."
+    ]
 
 
 def _settings(rule: Rule) -> list[str]:

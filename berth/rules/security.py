@@ -12,8 +12,8 @@ from berth.rules.stack_view.command_line import ELSEWHERE_MARK
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.pod import Container
 
-_SECRET_ENDINGS: Final = ("TOKEN", "SECRET", "PASSWORD", "API_KEY", "ACCESS_KEY")
-_REFERENCE: Final = re.compile(r"\$\(.*\)|\$\{?[A-Za-z_].*|\s*")
+SECRET_ENDINGS: Final = ("TOKEN", "SECRET", "PASSWORD", "API_KEY", "ACCESS_KEY")
+REFERENCE: Final = re.compile(r"\$\(.*\)|\$\{?[A-Za-z_].*|\s*")
 
 
 class _ConfigMap:
@@ -55,7 +55,7 @@ def _in_container(container: Container) -> Iterator[tuple[Field, str]]:
             yield value, str(name)
     arguments = None if container.init else container.engine_arguments
     key = arguments.text("--api-key") if arguments else None
-    if key and ELSEWHERE_MARK not in key and not _REFERENCE.fullmatch(key):
+    if key and ELSEWHERE_MARK not in key and not REFERENCE.fullmatch(key):
         is_from_env = key in container.literal_env.values()
         if not is_from_env and arguments:
             yield Field(key, arguments.path), "--api-key"
@@ -63,14 +63,14 @@ def _in_container(container: Container) -> Iterator[tuple[Field, str]]:
 
 def is_secret_name(name: object) -> bool:
     """Whether a variable is called as secrets are."""
-    return isinstance(name, str) and name.upper().replace("-", "_").endswith(_SECRET_ENDINGS)
+    return isinstance(name, str) and name.upper().replace("-", "_").endswith(SECRET_ENDINGS)
 
 
 def _is_literal(value: Field) -> bool:
     stated = value.known()
     if isinstance(stated, bool) or not isinstance(stated, str | int | float):
         return False
-    return not _REFERENCE.fullmatch(str(stated))
+    return not REFERENCE.fullmatch(str(stated))
 
 
 def _in_chart(chart: Chart) -> Iterator[tuple[Field, str]]:

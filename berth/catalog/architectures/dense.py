@@ -46,6 +46,7 @@ MIMO = Traits(qkv_bias=True, windows_used=False, mtp=True)
 GEMMA = Traits(tied=True)
 GEMMA2 = Traits(norms=4, tied=True)
 GLM4 = Traits(norms=4, qkv_bias=True)
+OLMO = Traits(norms=0)
 OLMO2 = Traits(whole_norms=True)
 COHERE = Traits(norms=1, tied=True)
 STARCODER2 = Traits(all_bias=True, norm_bias=True, gated=False, tied=True)
@@ -87,6 +88,46 @@ def build_classifier(values: ConfigValues, traits: Traits) -> Body:
     labels = values.integer("num_labels", default=max(1, len(values.section("id2label").data)))
     score = kept("score", labels, body.hidden_size)
     return replace(body, tied=True, generates=False, final_tensors=(score,))
+
+
+def build_embedder(values: ConfigValues, traits: Traits) -> Body:
+    """A decoder without a head, whose last hidden state is the embedding of a text."""
+    return replace(build_as(values, traits), tied=True, generates=False)
+
+
+def build_olmo(values: ConfigValues) -> Body:
+    """OLMo 1: norms without weights."""
+    return replace(build_as(values, OLMO), final_vector_parameters=0)
+
+
+def build_chat_glm(values: ConfigValues) -> Body:
+    """ChatGLM 2 and 3, GLM-4 9B: Llama's parts under names of their own."""
+    hidden_size = values.integer("hidden_size")
+    query_heads = values.integer("num_attention_heads", high=4096)
+    head_size = values.integer("kv_channels", default=128, high=8192)
+    groups = values.integer("multi_query_group_num", default=query_heads, high=4096)
+    if not values.flag("multi_query_attention", default=True):
+        groups = query_heads
+    if query_heads % groups:
+        values.refuse(
+            "multi_query_group_num",
+            f"{groups} does not divide the {query_heads} attention heads",
+            "give a divisor of them",
+        )
+    heads = Heads(query_heads, groups, head_size, head_size)
+    inner_size = values.integer("ffn_hidden_size")
+    vectors = 2 * hidden_size
+    if values.flag("add_qkv_bias") or values.flag("add_bias_linear"):
+        vectors += heads.qkv_rows
+    if values.flag("add_bias_linear"):
+        vectors += 2 * hidden_size + 2 * inner_size
+    layer = Layer(
+        heads.cache(),
+        (*attention(heads, hidden_size), *mlp(hidden_size, inner_size)),
+        vectors,
+        inner_size=inner_size,
+    )
+    return standard_body(values, (layer,) * layer_count(values), heads)
 
 
 def build_gemma2(values: ConfigValues) -> Body:

@@ -17,6 +17,8 @@ from berth.catalog.model_shape import Layer
 OPT_EXTRA_POSITIONS = 2
 FALCON_POSITIONS = 2048
 """Of every Falcon whose configuration does not say."""
+BLOOM_POSITIONS = 2048
+"""What BLOOM was trained on; its configuration names no limit."""
 
 
 def build_gpt2(values: ConfigValues) -> Body:
@@ -92,10 +94,71 @@ def build_falcon(values: ConfigValues) -> Body:
     )
 
 
-def _body(values: ConfigValues, size: int, inner: int, *, norms: int, tied: bool) -> Body:
+def build_big_code(values: ConfigValues) -> Body:
+    """GPT BigCode (StarCoder, SantaCoder): GPT-2 with one KV head for all query heads."""
+    size = values.integer("n_embd")
+    inner = values.integer("n_inner", default=4 * size)
+    kv_heads = 1 if values.flag("multi_query", default=True) else None
+    body = _body(values, size, inner, norms=2, tied=True, kv_heads=kv_heads)
+    positions = values.integer("n_positions")
+    return replace(body, final_tensors=(kept("wpe", positions, size),))
+
+
+def build_bloom(values: ConfigValues) -> Body:
+    """BLOOM: positions by slopes, a norm behind the embedding, tied embeddings."""
+    size = values.integer("hidden_size", "n_embed")
+    body = _body(values, size, 4 * size, norms=2, tied=True, positions=BLOOM_POSITIONS)
+    return replace(body, final_vector_parameters=4 * size)
+
+
+def build_gpt_j(values: ConfigValues) -> Body:
+    """GPT-J: one norm per layer, biases in the feed-forward part and on the head only."""
+    size = values.integer("n_embd")
+    inner = values.integer("n_inner", default=4 * size)
+    body = _body(values, size, inner, norms=1, tied=False, attention_bias=False)
+    return replace(body, final_vector_parameters=2 * size + body.vocabulary)
+
+
+def build_mpt(values: ConfigValues) -> Body:
+    """MPT: no bias anywhere, positions by slopes, tied embeddings."""
+    size = values.integer("d_model")
+    inner = values.integer("expansion_ratio", default=4, high=64) * size
+    kv_heads = values.section("attn_config").integer("kv_n_heads", default=0, low=0, high=4096)
+    body = _body(values, size, inner, norms=1, tied=True, kv_heads=kv_heads or None)
+    layer = replace(body.layers[0], vector_parameters=2 * size)
+    return replace(body, layers=(layer,) * len(body.layers), final_vector_parameters=size)
+
+
+def build_qwen(values: ConfigValues) -> Body:
+    """Qwen 1: Llama with a bias on query, key and value; the written inner size counts twice."""
+    size = values.integer("hidden_size")
+    heads = Heads.of(values, size)
+    inner = values.integer("intermediate_size") // 2
+    layer = Layer(
+        heads.cache(),
+        (*attention(heads, size), *mlp(size, inner)),
+        2 * size + heads.qkv_rows,
+        inner_size=inner,
+    )
+    return standard_body(values, (layer,) * layer_count(values), heads)
+
+
+def _body(
+    values: ConfigValues,
+    size: int,
+    inner: int,
+    *,
+    norms: int,
+    tied: bool,
+    kv_heads: int | None = None,
+    attention_bias: bool = True,
+    positions: int | None = None,
+) -> Body:
     """A decoder with a bias on every projection and every norm."""
     heads = Heads.of(values, size)
-    vectors = heads.qkv_rows + size + inner + size + norms * 2 * size
+    if kv_heads is not None and heads.query_heads % kv_heads == 0:
+        heads = replace(heads, kv_heads=kv_heads)
+    vectors = (heads.qkv_rows + size if attention_bias else 0) + inner + size + norms * 2 * size
     layer = Layer(
         heads.cache(),
         (*attention(heads, size), *mlp(size, inner, gated=False)),
@@ -103,5 +166,5 @@ def _body(values: ConfigValues, size: int, inner: int, *, norms: int, tied: bool
         inner_size=inner,
     )
     layers = (layer,) * layer_count(values)
-    body = standard_body(values, layers, heads, tied=tied)
+    body = standard_body(values, layers, heads, tied=tied, positions=positions)
     return replace(body, final_vector_parameters=2 * size)

@@ -67,15 +67,29 @@ class Heads:
 
 
 def standard_body(
-    values: ConfigValues, layers: tuple[Layer, ...], heads: Heads, *, tied: bool = False
+    values: ConfigValues,
+    layers: tuple[Layer, ...],
+    heads: Heads,
+    *,
+    tied: bool = False,
+    positions: int | None = None,
 ) -> Body:
-    """A body with the usual keys and one norm after the layers."""
-    hidden_size = values.integer("hidden_size", "d_model", "n_embd")
+    """A body with the usual keys and one norm after the layers.
+
+    `positions` is the length that counts where the configuration names none.
+    """
+    hidden_size = values.integer("hidden_size", "d_model", "n_embd", "n_embed")
     return Body(
         layers=layers,
         tied=values.flag("tie_word_embeddings", default=tied),
         max_positions=values.integer(
-            "max_position_embeddings", "n_positions", "max_seq_len", "seq_length", high=1 << 28
+            "max_position_embeddings",
+            "n_positions",
+            "max_seq_len",
+            "seq_length",
+            "model_max_length",
+            default=positions,
+            high=1 << 28,
         ),
         hidden_size=hidden_size,
         vocabulary=values.integer("vocab_size", "padded_vocab_size"),

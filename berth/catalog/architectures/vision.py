@@ -1,45 +1,22 @@
 """Vision towers: the encoder in front of a language model, with what joins them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from berth.catalog.architectures.parts import kept
+from berth.catalog.architectures.clip import (
+    clip_and_projector,
+    intern_vit,
+    siglip_and_linear,
+    siglip_parts,
+)
+from berth.catalog.architectures.tower_parts import EncoderSizes, TowerParts, side
 from berth.catalog.config_values import ConfigValues
-from berth.catalog.model_shape import Split, Tensor, Tower
+from berth.catalog.model_shape import Tower
 
 QWEN_LARGEST_TOKENS = 16_384
 """Largest image that the Qwen processors let through: 65,536 patches."""
-
-
-class _Parts:
-    """Collects the weights and vectors of one tower."""
-
-    def __init__(self) -> None:
-        self.tensors: list[Tensor] = []
-        self.vectors = 0
-
-    def add(
-        self,
-        module: str,
-        rows: int,
-        columns: int,
-        split: Split = "none",
-        copies: int = 1,
-        *,
-        bias: bool = True,
-    ) -> None:
-        """One weight, `copies` times, with its bias."""
-        self.tensors.append(kept(module, rows, columns, split, copies))
-        self.vectors += rows * copies if bias else 0
-
-    def encoder(
-        self, layers: int, size: int, inner: int, *, bias: bool, gated: bool, norm_values: int
-    ) -> None:
-        """Attention and feed-forward part of every layer."""
-        self.add("qkv", 3 * size, size, "column", layers, bias=bias)
-        self.add("proj", size, size, "row", layers, bias=bias)
-        self.add("fc1", (2 if gated else 1) * inner, size, "column", layers, bias=bias)
-        self.add("fc2", size, inner, "row", layers, bias=bias)
-        self.vectors += layers * norm_values
+GLM_LARGEST_TOKENS = 6144
+"""Largest image that the GLM-4.1V processor lets through: 4.8 million pixels of 28 x 28."""
 
 
 def qwen3_vl(root: ConfigValues, text: ConfigValues) -> Tower | None:
@@ -52,7 +29,7 @@ def qwen3_vl(root: ConfigValues, text: ConfigValues) -> Tower | None:
     layers = values.integer("depth", high=1000)
     patch_values = _patch_values(values)
     merge = values.integer("spatial_merge_size", default=2, high=16)
-    parts = _Parts()
+    parts = TowerParts()
     parts.add("patch_embed", size, patch_values)
     parts.add("pos_embed", values.integer("num_position_embeddings"), size, bias=False)
     parts.encoder(layers, size, inner, bias=True, gated=False, norm_values=4 * size)
@@ -85,7 +62,7 @@ def qwen2_vl(root: ConfigValues, text: ConfigValues) -> Tower | None:
     layers = values.integer("depth", default=32, high=1000)
     patch_values = _patch_values(values)
     merge = values.integer("spatial_merge_size", default=2, high=16)
-    parts = _Parts()
+    parts = TowerParts()
     parts.add("patch_embed", size, patch_values, bias=False)
     norm_values = 2 * size if newer else 4 * size
     parts.encoder(layers, size, inner, bias=True, gated=newer, norm_values=norm_values)
@@ -110,31 +87,20 @@ def gemma4(root: ConfigValues, text: ConfigValues) -> Tower | None:
     values = root.section("vision_config")
     if not values.data:
         return None
-    size = values.integer("hidden_size")
-    inner = values.integer("intermediate_size")
-    layers = values.integer("num_hidden_layers", high=1000)
+    sizes = EncoderSizes.of(values, patch=None)
+    size = sizes.hidden
     heads = values.integer("num_attention_heads", high=4096)
     head_size = values.integer("head_dim", default=size // heads, high=8192)
-    patch = values.integer("patch_size", high=256)
     pool = values.integer("pooling_kernel_size", default=3, high=16)
-    parts = _Parts()
-    parts.add("patch_embedder.input_proj", size, 3 * patch**2, bias=False)
+    parts = TowerParts()
+    parts.add("patch_embedder.input_proj", size, sizes.patch_values, bias=False)
     positions = values.integer("position_embedding_size", default=10_240)
     parts.add("patch_embedder.positions", 2 * positions, size, bias=False)
-    parts.encoder(layers, size, inner, bias=False, gated=True, norm_values=4 * size + 2 * head_size)
+    norm_values = 4 * size + 2 * head_size
+    parts.encoder(sizes.layers, size, sizes.inner, bias=False, gated=True, norm_values=norm_values)
     parts.add("embed_vision", text.integer("hidden_size"), size, bias=False)
     tokens = root.integer("vision_soft_tokens_per_image", default=280)
-    return Tower(
-        tuple(parts.tensors),
-        parts.vectors,
-        size,
-        inner,
-        3 * patch**2,
-        pool**2,
-        tokens,
-        split_by_tensor_parallel=False,
-        gated=True,
-    )
+    return parts.tower(sizes, pool**2, tokens, split_by_tensor_parallel=False, gated=True)
 
 
 def gemma3(root: ConfigValues, text: ConfigValues) -> Tower | None:
@@ -142,22 +108,39 @@ def gemma3(root: ConfigValues, text: ConfigValues) -> Tower | None:
     values = root.section("vision_config")
     if not values.data:
         return None
-    tower = _siglip(values)
+    sizes = EncoderSizes.of(values)
+    parts, patches = siglip_parts(values, sizes, default_image=896)
     tokens = root.integer("mm_tokens_per_image", default=256)
-    patches = (
-        values.integer("image_size", default=896) // values.integer("patch_size", default=14)
-    ) ** 2
+    parts.add("mm_input_projection", sizes.hidden, text.integer("hidden_size"), bias=False)
+    parts.vectors += sizes.hidden
+    return parts.tower(sizes, max(1, patches // tokens), tokens)
+
+
+def glm4v(root: ConfigValues, text: ConfigValues) -> Tower | None:
+    """GLM-4.1V and 4.5V: gated layers as wide as the language model, merged two by two."""
+    values = root.section("vision_config")
+    if not values.data:
+        return None
     size = values.integer("hidden_size")
-    tower.add("mm_input_projection", size, text.integer("hidden_size"), bias=False)
-    tower.vectors += size
-    return Tower(
-        tuple(tower.tensors),
-        tower.vectors,
-        size,
-        values.integer("intermediate_size"),
-        3 * values.integer("patch_size", default=14, high=256) ** 2,
-        max(1, patches // tokens),
-        tokens,
+    output = values.integer("out_hidden_size")
+    inner = values.integer("intermediate_size")
+    layers = values.integer("depth", default=24, high=1000)
+    patch = values.integer("patch_size", default=14, high=256)
+    patches = (values.integer("image_size", default=336) // patch) ** 2
+    merge = values.integer("spatial_merge_size", default=2, high=16)
+    patch_values = _patch_values(values)
+    parts = TowerParts()
+    parts.add("patch_embed", size, patch_values)
+    parts.add("position_embedding", patches, size, bias=False)
+    parts.encoder(layers, size, output, bias=False, gated=True, norm_values=2 * size)
+    parts.add("downsample", output, size * merge**2)
+    parts.add("merger.proj", output, output, bias=False)
+    parts.add("merger.gate_up", 2 * inner, output, "column", bias=False)
+    parts.add("merger.down", output, inner, "row", bias=False)
+    parts.vectors += 2 * size + 2 * output
+    sizes = EncoderSizes(size, output, layers, patch)
+    return replace(
+        parts.tower(sizes, merge**2, GLM_LARGEST_TOKENS, gated=True), patch_values=patch_values
     )
 
 
@@ -166,30 +149,19 @@ def pixtral(root: ConfigValues, text: ConfigValues) -> Tower | None:
     values = root.section("vision_config")
     if not values.data:
         return None
-    size = values.integer("hidden_size", default=1024)
-    inner = values.integer("intermediate_size", default=4096)
-    layers = values.integer("num_hidden_layers", default=24, high=1000)
-    patch = values.integer("patch_size", default=14, high=256)
+    sizes = EncoderSizes.of(values, hidden=1024, inner=4096, layers=24)
+    size = sizes.hidden
     merge = root.integer("spatial_merge_size", default=2, high=16)
     hidden_size = text.integer("hidden_size")
-    parts = _Parts()
-    parts.add("patch_conv", size, 3 * patch**2, bias=False)
-    parts.encoder(layers, size, inner, bias=False, gated=True, norm_values=2 * size)
+    parts = TowerParts()
+    parts.add("patch_conv", size, sizes.patch_values, bias=False)
+    parts.encoder(sizes.layers, size, sizes.inner, bias=False, gated=True, norm_values=2 * size)
     parts.add("patch_merger", size, size * merge**2, bias=False)
     parts.add("projector.linear_1", hidden_size, size, "column", bias=False)
     parts.add("projector.linear_2", hidden_size, hidden_size, "row", bias=False)
     parts.vectors += 2 * size
-    side = values.integer("image_size", default=1540) // (patch * merge)
-    return Tower(
-        tuple(parts.tensors),
-        parts.vectors,
-        size,
-        inner,
-        3 * patch**2,
-        merge**2,
-        max(1, side) ** 2,
-        gated=True,
-    )
+    tokens = max(1, side(values, "image_size", 1540) // (sizes.patch * merge)) ** 2
+    return parts.tower(sizes, merge**2, tokens, gated=True)
 
 
 def llama4(root: ConfigValues, text: ConfigValues) -> Tower | None:
@@ -197,31 +169,22 @@ def llama4(root: ConfigValues, text: ConfigValues) -> Tower | None:
     values = root.section("vision_config")
     if not values.data:
         return None
-    size = values.integer("hidden_size")
-    inner = values.integer("intermediate_size")
-    layers = values.integer("num_hidden_layers", high=1000)
-    patch = values.integer("patch_size", default=14, high=256)
-    image = values.integer("image_size", default=336)
+    sizes = EncoderSizes.of(values)
+    size = sizes.hidden
+    patches = (values.integer("image_size", default=336) // sizes.patch) ** 2
     adapter = values.integer("projector_output_dim", default=4096)
-    parts = _Parts()
-    parts.add("patch_embedding", size, 3 * patch**2, bias=False)
-    parts.add("positional_embedding", (image // patch) ** 2 + 1, size, bias=False)
-    parts.encoder(layers, size, inner, bias=True, gated=False, norm_values=4 * size)
-    parts.add("adapter.fc1", values.integer("projector_input_dim", default=4096), inner, bias=False)
+    parts = TowerParts()
+    parts.add("patch_embedding", size, sizes.patch_values, bias=False)
+    parts.add("positional_embedding", patches + 1, size, bias=False)
+    parts.encoder(sizes.layers, size, sizes.inner, bias=True, gated=False, norm_values=4 * size)
+    adapter_input = values.integer("projector_input_dim", default=4096)
+    parts.add("adapter.fc1", adapter_input, sizes.inner, bias=False)
     parts.add("adapter.fc2", adapter, adapter, bias=False)
     vision_output = values.integer("vision_output_dim", default=4096)
     parts.add("projector", text.integer("hidden_size"), vision_output, bias=False)
     parts.vectors += 5 * size
     tiles = 17  # sixteen and the whole picture, the processor's limit
-    return Tower(
-        tuple(parts.tensors),
-        parts.vectors,
-        size,
-        inner,
-        3 * patch**2,
-        4,
-        tiles * (image // patch) ** 2 // 4,
-    )
+    return parts.tower(sizes, 4, tiles * patches // 4)
 
 
 def moonvit(root: ConfigValues, text: ConfigValues) -> Tower | None:
@@ -238,7 +201,7 @@ def moonvit(root: ConfigValues, text: ConfigValues) -> Tower | None:
     plain = values.flag("linear_bias", default=True)
     rows = values.integer("init_pos_emb_height", default=64)
     columns = values.integer("init_pos_emb_width", default=64)
-    parts = _Parts()
+    parts = TowerParts()
     parts.add(
         "patch_embed", size, 3 * patch**2, bias=values.flag("patch_embed_proj_bias", default=True)
     )
@@ -254,20 +217,6 @@ def moonvit(root: ConfigValues, text: ConfigValues) -> Tower | None:
     return Tower(tuple(parts.tensors), parts.vectors, size, inner, 3 * patch**2, 4, 4096)
 
 
-def _siglip(values: ConfigValues) -> _Parts:
-    size = values.integer("hidden_size")
-    layers = values.integer("num_hidden_layers", high=1000)
-    patch = values.integer("patch_size", default=14, high=256)
-    image = values.integer("image_size", default=896)
-    parts = _Parts()
-    parts.add("patch_embedding", size, 3 * patch**2)
-    parts.add("position_embedding", (image // patch) ** 2, size, bias=False)
-    inner = values.integer("intermediate_size")
-    parts.encoder(layers, size, inner, bias=True, gated=False, norm_values=4 * size)
-    parts.vectors += 2 * size
-    return parts
-
-
 def _patch_values(values: ConfigValues) -> int:
     channels = values.integer("in_channels", "in_chans", default=3, high=64)
     frames = values.integer("temporal_patch_size", default=2, high=64)
@@ -278,10 +227,18 @@ TowerBuilder = Callable[[ConfigValues, ConfigValues], Tower | None]
 TOWERS: Mapping[str, TowerBuilder] = {
     "Gemma3ForConditionalGeneration": gemma3,
     "Gemma4ForConditionalGeneration": gemma4,
+    "Glm4vForConditionalGeneration": glm4v,
+    "Glm4vMoeForConditionalGeneration": glm4v,
+    "InternVLChatModel": intern_vit,
+    "InternVLForConditionalGeneration": intern_vit,
     "KimiK25ForConditionalGeneration": moonvit,
     "KimiK3ForConditionalGeneration": moonvit,
     "Llama4ForConditionalGeneration": llama4,
+    "LlavaForConditionalGeneration": clip_and_projector,
+    "LlavaNextForConditionalGeneration": clip_and_projector,
+    "LlavaOnevisionForConditionalGeneration": clip_and_projector,
     "Mistral3ForConditionalGeneration": pixtral,
+    "PaliGemmaForConditionalGeneration": siglip_and_linear,
     "Qwen2VLForConditionalGeneration": qwen2_vl,
     "Qwen2_5_VLForConditionalGeneration": qwen2_vl,
     "Qwen3VLForConditionalGeneration": qwen3_vl,

@@ -85,6 +85,8 @@ class ServerSpeed:
         self._runs = constants.measured_gpus.get(gpu_key, 0)
         if self.steps.work.state_layers:
             self._runs = min(self._runs, constants.state_layer_runs)
+        if options.pipeline_parallel_size > 1 or options.data_parallel_size > 1:
+            self._runs = 0  # hops between stages and the exchange of experts: no run has them
         self._saturation = 0.0
 
     @property

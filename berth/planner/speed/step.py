@@ -177,10 +177,12 @@ class StepModel:
         rows = sequences + prompt_tokens if prompt_tokens else graph_rows(sequences)
         tokens, launch = sequences + prompt_tokens, self._launch
         time_ms = launch.fixed_ms + launch.sequence_ms * sequences + self._token_ms * tokens
-        for matrix in self._matrices:
-            time_ms += max(matrix.read_ms, matrix.token_ms * rows)
+        for matrix in self._matrices:  # a search spends its time here: no calls
+            multiplied_ms = matrix.token_ms * rows
+            time_ms += multiplied_ms if multiplied_ms > matrix.read_ms else matrix.read_ms
         head_rows = sequences + prompts_ended if prompt_tokens else rows
-        time_ms += max(self._head.read_ms, self._head.token_ms * head_rows)
+        multiplied_ms = self._head.token_ms * head_rows
+        time_ms += multiplied_ms if multiplied_ms > self._head.read_ms else self._head.read_ms
         if self._experts:
             time_ms += self._experts_ms(tokens)
         if sequences:
@@ -191,7 +193,9 @@ class StepModel:
             time_ms += self._exchange_ms(tokens)
         if prompt_tokens:
             time_ms += self._prompt_attention_ms(prompt_tokens, prompt_pairs)
-        time_ms = max(time_ms, launch.floor_ms(tokens, prompt_tokens))
+        floor_ms = launch.floor_ms(tokens, prompt_tokens)
+        if floor_ms > time_ms:
+            time_ms = floor_ms
         return time_ms + self._stage_hops_ms(rows) if self._hops else time_ms
 
     def terms(

@@ -16,7 +16,7 @@ GPU_KEY: dict[Vendor, str] = {
 }
 """Resource name of a whole device, and key of the taint that keeps other pods away."""
 
-_KEYS = frozenset({*GPU_KEY.values(), "nvidia.com/gpu.shared"})
+ACCELERATOR_KEYS = frozenset({*GPU_KEY.values(), "nvidia.com/gpu.shared"})
 MIG_PREFIX = "nvidia.com/mig-"
 
 _BEYOND_ANY = Decimal(10**24)
@@ -58,7 +58,7 @@ class Accelerator:
 
 def is_accelerator_key(key: str) -> bool:
     """Whether a resource name counts GPUs, shares of one, MIG devices or Neuron devices."""
-    return key in _KEYS or key.startswith(MIG_PREFIX)
+    return key in ACCELERATOR_KEYS or key.startswith(MIG_PREFIX)
 
 
 def vendor_of_key(key: str) -> Vendor:

@@ -9,9 +9,9 @@ from berth.rules.stack_view.accelerators import Vendor
 from berth.rules.stack_view.engine_arguments import Engine
 
 _WORDS: Final = re.compile(r"[^a-z0-9]+")
-_FLOATING: Final = frozenset({"latest", "nightly", "main", "stable", "edge"})
+FLOATING: Final = frozenset({"latest", "nightly", "main", "stable", "edge"})
 
-_NOT_AN_ENGINE: Final = frozenset(
+NOT_AN_ENGINE: Final = frozenset(
     {
         "controller",
         "exporter",
@@ -28,7 +28,7 @@ _NOT_AN_ENGINE: Final = frozenset(
 )
 """Words that say what an image is about an engine: they win over the engine's own name."""
 
-_ENGINE_WORDS: Final[Mapping[str, Engine]] = {
+ENGINE_WORDS: Final[Mapping[str, Engine]] = {
     "tritonserver": "triton",
     "triton-inference-server": "triton",
     "tensorrt-llm": "tensorrt-llm",
@@ -46,17 +46,17 @@ _ENGINE_WORDS: Final[Mapping[str, Engine]] = {
     "nim": "nim",
 }
 """The first of these words that an image has says which engine it is."""
-_LLM_D: Final = re.compile(r"llm-d(-(cuda|aws|dev|rocm|gke))*")
+LLM_D: Final = re.compile(r"llm-d(-(cuda|aws|dev|rocm|gke))*")
 """llm-d publishes many parts under its name; these are its engine."""
 
-_BASES: Final = (
+BASES: Final = (
     "nvidia/cuda",
     "nvidia/cuda-dl-base",
     "nvidia/pytorch",
     "pytorch/pytorch",
     "rocm/pytorch",
 )
-_AGENT_NAMES: Final = (
+AGENT_NAMES: Final = (
     "k8s-device-plugin",
     "dcgm",
     "mig-manager",
@@ -68,10 +68,10 @@ _AGENT_NAMES: Final = (
     "device-metrics-exporter",
     "k8s-node-labeller",
 )
-_VENDOR_AGENT_NAMES: Final = ("device-plugin", "driver", "dra-driver")
+VENDOR_AGENT_NAMES: Final = ("device-plugin", "driver", "dra-driver")
 """Names that others use too: they count next to a vendor's word."""
-_VENDOR_WORDS: Final = frozenset({"nvidia", "gpu", "amd", "amdgpu", "rocm", "neuron"})
-_NOT_GPU_WORDS: Final = frozenset({"csi", "efa"})
+VENDOR_WORDS: Final = frozenset({"nvidia", "gpu", "amd", "amdgpu", "rocm", "neuron"})
+NOT_GPU_WORDS: Final = frozenset({"csi", "efa"})
 """Drivers and device plugins of something else."""
 
 
@@ -97,9 +97,7 @@ class Image:
         if self.digest:
             return True
         tag = (self.tag or "latest").lower()
-        return (
-            tag not in _FLOATING and not tag.startswith("latest-") and not tag.endswith("-latest")
-        )
+        return tag not in FLOATING and not tag.startswith("latest-") and not tag.endswith("-latest")
 
     @property
     def is_engine(self) -> bool:
@@ -111,10 +109,10 @@ class Image:
         """Which engine the name stands for."""
         if self._is_beside_an_engine:
             return None
-        if _LLM_D.fullmatch(self.path.rpartition("/")[2].lower()):
+        if LLM_D.fullmatch(self.path.rpartition("/")[2].lower()):
             return "vllm"
         text = f"{self.path} {self.tag or ''}"
-        return next((engine for w, engine in _ENGINE_WORDS.items() if _has_names(text, (w,))), None)
+        return next((engine for w, engine in ENGINE_WORDS.items() if _has_names(text, (w,))), None)
 
     @property
     def words(self) -> list[str]:
@@ -134,7 +132,7 @@ class Image:
     @property
     def is_gpu_base(self) -> bool:
         """A CUDA or PyTorch base image."""
-        return any(map(self.is_called, _BASES))
+        return any(map(self.is_called, BASES))
 
     @property
     def is_for_cpu(self) -> bool:
@@ -145,12 +143,10 @@ class Image:
     def is_gpu_agent(self) -> bool:
         """Part of what makes GPUs usable on a node."""
         name = self.path.rpartition("/")[2]
-        if not _NOT_GPU_WORDS.isdisjoint(_words(name)):
+        if not NOT_GPU_WORDS.isdisjoint(_words(name)):
             return False
-        by_vendor = not _VENDOR_WORDS.isdisjoint(_words(self.path))
-        return _has_names(name, _AGENT_NAMES) or (
-            by_vendor and _has_names(name, _VENDOR_AGENT_NAMES)
-        )
+        by_vendor = not VENDOR_WORDS.isdisjoint(_words(self.path))
+        return _has_names(name, AGENT_NAMES) or (by_vendor and _has_names(name, VENDOR_AGENT_NAMES))
 
     @property
     def vendor(self) -> Vendor:
@@ -162,7 +158,7 @@ class Image:
 
     @property
     def _is_beside_an_engine(self) -> bool:
-        return not _NOT_AN_ENGINE.isdisjoint(_words(self.path.rpartition("/")[2]))
+        return not NOT_AN_ENGINE.isdisjoint(_words(self.path.rpartition("/")[2]))
 
 
 def parse_image(reference: str) -> Image:

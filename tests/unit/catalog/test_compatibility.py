@@ -21,6 +21,7 @@ NVIDIA_ROWS = [
     ("component", "applies_to", "minimum"),
     [
         pytest.param("driver", "CUDA 13", "580.65.06", id="driver-cuda-13"),
+        pytest.param("driver", "CUDA 11", "450.80.02", id="driver-cuda-11"),
         pytest.param("driver", "CUDA 12", "525.60.13", id="driver-cuda-12"),
         pytest.param("container_toolkit", "everything", "1.17.8", id="toolkit"),
     ],

@@ -337,3 +337,10 @@ def overlap(one: tuple[float, float, float, str], other: tuple[float, float, flo
     """Whether two boxes of left, top, right and bottom have a part in common."""
     beside = one[2] <= other[0] or other[2] <= one[0]
     return not beside and one[1] < float(other[3]) and other[1] < float(one[3])
+
+
+def test_the_explanation_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = planned(["plan", LLAMA_8B, *LOAD, "--explain", "L40S"], capsys)
+
+    assert document["explanation"].startswith("L40S: ")
+    assert "TP 8 over PCIe is beyond the limit of 2" in document["explanation"]

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from berth.catalog.load import Catalog
 from berth.planner.sizing import Goals
-from tests.unit.planner.test_cheapest import CATALOG, found, usd
+from tests.unit.planner.test_cheapest import found, usd, with_bandwidth
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +36,6 @@ KINDS = [
 FEW = settings(max_examples=5, deadline=None)
 RATES = st.floats(0.1, 20)
 FACTORS = st.floats(1, 3)
-
-
-def with_bandwidth(gpu: str, factor: float) -> Catalog:
-    """The catalog with one GPU that reads its memory faster."""
-    own = CATALOG.gpus[gpu]
-    faster = own.model_copy(update={"memory_gb_per_s": (own.memory_gb_per_s or 0) * factor})
-    return replace(CATALOG, gpus={**CATALOG.gpus, gpu: faster})
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -87,3 +87,12 @@ def test_automatic_formats_never_go_below_eight_bits() -> None:
     )
 
     assert all("16 bit" in line or "fp8" in line for line in lines)
+
+
+def test_a_split_that_no_run_has_claims_no_accuracy() -> None:
+    tensors = chat(an_h100_tier(), quantization="fp8", load=LOAD, tensor_parallel_size=4)
+    stages = chat(an_h100_tier(), quantization="fp8", load=LOAD, pipeline_parallel_size=4)
+
+    assert tensors.speed is not None
+    assert stages.speed is not None
+    assert (tensors.speed.evidence, stages.speed.evidence) == ("measured", "low")

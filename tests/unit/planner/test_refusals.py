@@ -136,7 +136,7 @@ def with_h100(**changes: Any) -> dict[str, Any]:
         pytest.param(
             {"models": {"chat": an_8b(model="meta-llama/Llama-3.1-9B-Instruct")}},
             "berth:models.chat.model: no model is called meta-llama/Llama-3.1-9B-Instruct; "
-            "the nearest is meta-llama/Llama-3.1-8B-Instruct, or give its config.json",
+            "the nearest is meta-llama/Llama-3.1-8B-Instruct",
             id="model that does not exist",
         ),
         pytest.param(

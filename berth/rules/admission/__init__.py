@@ -1,0 +1,1 @@
+"""The rules that one object decides, as admission policies of Kubernetes (CEL)."""
