@@ -10,7 +10,7 @@ from berth.cli.check_inputs import Place, read_inputs
 from berth.cli.check_settings import load_exceptions, read_settings
 from berth.rules.check import check
 from berth.rules.environment import environment_of_stack
-from berth.rules.exceptions import except_findings
+from berth.rules.exceptions import Acceptances
 from berth.rules.finding import Finding, NotChecked
 from berth.rules.registry import RULES
 
@@ -61,19 +61,21 @@ def run(args: argparse.Namespace) -> int:
     inputs = read_inputs(args.paths, ignore_others=args.ignore_others)
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
+    accepted = Acceptances(exceptions, date.today())
     for resources in inputs.stacks:
         report = check(resources, environment, options=settings.options)
-        findings += report.findings
+        findings += accepted.left_of(settings.apply(report.findings))
+        accepted.note_excepted(report.excepted)
         not_checked += report.not_checked
         inputs.problems += [surprise.message for surprise in report.surprises]
-    left = except_findings(settings.apply(findings), exceptions, date.today())
-    for line in (*inputs.problems, *left.notes):
+    everything = (resource for resources in inputs.stacks for resource in resources)
+    for line in (*inputs.problems, *accepted.notes(everything, [rule.id for rule in RULES])):
         print(line, file=sys.stderr)
-    sys.stdout.write(_rendered(args, left.findings, not_checked, inputs.places))
+    sys.stdout.write(_rendered(args, findings, not_checked, inputs.places))
     if inputs.problems:
         return 2
     refusing = {"mandatory": ("mandatory",), "advisory": ("mandatory", "advisory"), "never": ()}
-    return int(any(f.enforcement_level in refusing[args.fail_on] for f in left.findings))
+    return int(any(f.enforcement_level in refusing[args.fail_on] for f in findings))
 
 
 def _rendered(

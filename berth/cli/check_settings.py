@@ -10,7 +10,7 @@ import yaml
 
 from berth.config.problems import ConfigError
 from berth.rules.environment import ENVIRONMENTS
-from berth.rules.exceptions import PolicyException, read_exceptions
+from berth.rules.exceptions import EXCEPTIONS_POLICY, PolicyException, read_exceptions
 from berth.rules.finding import Finding
 from berth.rules.rule import Rule
 
@@ -54,7 +54,7 @@ def read_settings(path: str | None, rules: Sequence[Rule]) -> Settings:
     options: dict[str, dict[str, Any]] = {}
     environment: str | None = None
     for name, stated in data.items():
-        if name == "exceptions":
+        if name == EXCEPTIONS_POLICY:
             continue
         if name != "all" and name not in known:
             problems.append(f"{path}: {name} is no rule; see `berth check --list`")
@@ -101,8 +101,10 @@ def load_exceptions(
     found: list[PolicyException] = []
     for name in filter(None, (path, config)):
         data = _load(name)
-        if name == config and not (isinstance(data, Mapping) and "exceptions" in data):
-            continue
+        if name == config:
+            data = data.get(EXCEPTIONS_POLICY) if isinstance(data, Mapping) else None
+            if data is None:
+                continue
         try:
             found += read_exceptions(data, [rule.id for rule in rules])
         except ValueError as error:

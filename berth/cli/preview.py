@@ -49,6 +49,12 @@ def add_parser(subparsers: Any) -> None:
         type=Path,
         help="with --offline: folder of the pretended cloud (default: a new one)",
     )
+    parser.add_argument(
+        "--policy-pack-config",
+        type=Path,
+        metavar="FILE",
+        help="settings and exceptions of the policies, as `pulumi preview` takes them",
+    )
     parser.add_argument("--json", action="store_true", help="the report as JSON")
 
 
@@ -58,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
         project_dir = find_project(Path.cwd())
     except ProjectMissingError as error:
         return _fail(str(error))
+    if args.policy_pack_config is not None and not args.policy_pack_config.is_file():
+        return _fail(f"{args.policy_pack_config}: no such file; name a JSON file of settings")
     path = stack_file(args.stack, project_dir / "stacks")
     if args.stack.endswith(".yaml"):
         args.stack = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
@@ -105,6 +113,7 @@ def _preview(
 ) -> EnginePreview:
     command = InterruptibleCommand(program)
     packs = (project_dir / "policies",)
+    configs = (args.policy_pack_config.resolve(),) if args.policy_pack_config else ()
     environment = engine_environment(program)
     with PreviewProgress(args.stack) as progress:
         if not args.offline:
@@ -115,6 +124,7 @@ def _preview(
                     environment=environment,
                     command=command,
                     policy_packs=packs,
+                    policy_pack_configs=configs,
                 ),
                 progress.show,
             )
@@ -126,6 +136,7 @@ def _preview(
                 environment={**environment, **offline_environment(state, providers)},
                 command=command,
                 policy_packs=packs,
+                policy_pack_configs=configs,
                 create=True,
             )
             return run_preview(target, progress.show)

@@ -10,6 +10,9 @@ from pulumi.automation import LocalWorkspace, PulumiCommand, Stack
 from pulumi.automation.errors import CommandError, StackNotFoundError
 from pulumi.automation.events import EngineEvent, StepEventMetadata
 
+from berth.rules.exceptions import EXCEPTIONS_POLICY
+from berth.rules.finding import split_message
+
 _MARKUP = re.compile(r"<\{%.*?%\}>")
 _OPERATION = {
     "create-replacement": "replace",
@@ -35,6 +38,8 @@ class Target:
     environment: Mapping[str, str]
     command: PulumiCommand
     policy_packs: tuple[Path, ...]
+    policy_pack_configs: tuple[Path, ...] = ()
+    """One per pack, or none."""
     create: bool = False
     """Make the stack if the backend lacks it."""
 
@@ -124,6 +129,7 @@ def run_preview(target: Target, on_progress: Callable[[EnginePreview], None]) ->
         stack.preview(
             on_event=on_event,
             policy_packs=[str(pack) for pack in target.policy_packs],
+            policy_pack_configs=[str(config) for config in target.policy_pack_configs],
             color="never",
         )
     except CommandError:
@@ -141,6 +147,9 @@ def collect(event: EngineEvent, result: EnginePreview) -> None:
         _add_resource(event.resource_pre_event.metadata, result.resources)
     if event.policy_event:
         policy = event.policy_event
+        if policy.policy_name == EXCEPTIONS_POLICY and policy.enforcement_level == "advisory":
+            result.warnings.append(split_message(_plain(policy.message))[0])
+            return
         result.policies.append(
             PolicyFinding(
                 kind=policy.policy_name,

@@ -47,6 +47,13 @@ def plain_properties(struct: Struct) -> Properties:
     return Properties(values, secrets)
 
 
+def is_sealed(value: Any) -> bool:
+    """Whether a value, as it travels, is secret, no plain data, or known after apply."""
+    if isinstance(value, str):
+        return value in _UNKNOWN_STRINGS
+    return isinstance(value, Mapping) and deserialize.SPECIAL_SIG_KEY in value
+
+
 def without_secrets(text: str, secrets: set[str]) -> str:
     """The text with every secret blotted out."""
     for secret in sorted(secrets, key=len, reverse=True):

@@ -19,14 +19,37 @@ from berth.policy_pack.plain import without_secrets
 from berth.policy_pack.request import Request, current_request
 from berth.policy_pack.violations import Violations
 from berth.rules.environment import ENVIRONMENTS, environment_of_stack
+from berth.rules.exceptions import EXCEPTIONS_POLICY
 from berth.rules.finding import join_message
 from berth.rules.page_address import page_address
+from berth.rules.registry import RULES
 from berth.rules.rule import Rule, run_rule
 
 _ENVIRONMENT_SCHEMA = {
     "type": "string",
     "enum": list(ENVIRONMENTS),
     "description": "Of the stack, where its own berth:environment does not say.",
+}
+
+_NAMES = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+_EXCEPTIONS_SCHEMA = {
+    "type": "array",
+    "description": "Findings that are accepted, each with the reason and, best, owner and end.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "reason": {"type": "string"},
+            "owner": {"type": "string"},
+            "ends_on": {"type": "string"},
+            "match": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"policies": _NAMES, "targets": _NAMES},
+                },
+            },
+        },
+    },
 }
 
 
@@ -39,9 +62,10 @@ class _Args(Protocol):
 
 
 def make_policies(rules: Iterable[Rule]) -> list[Policy]:
-    """The policies of a pack, in the order of the rules."""
+    """The policies of a pack, in the order of the rules, and last the one about exceptions."""
     return [
-        _StackPolicy(rule) if rule.scope == "stack" else _ResourcePolicy(rule) for rule in rules
+        *(_StackPolicy(rule) if rule.scope == "stack" else _ResourcePolicy(rule) for rule in rules),
+        _ExceptionsPolicy(),
     ]
 
 
@@ -67,6 +91,30 @@ class _StackPolicy(StackValidationPolicy):
     def validate(self, args: StackValidationArgs, report_violation: ReportViolation) -> None:
         """Judge the stack of the current request."""
         _judge(self.rule, current_request(), args, report_violation)
+
+
+class _ExceptionsPolicy(StackValidationPolicy):
+    """Reads the exceptions of the pack's configuration, and says which have to go."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            name=EXCEPTIONS_POLICY,
+            display_name=EXCEPTIONS_POLICY,
+            description="Every exception has a reason, covers something and has not ended",
+            enforcement_level=EnforcementLevel.ADVISORY,
+            severity=Severity.LOW,
+            config_schema=PolicyConfigSchema({"exceptions": _EXCEPTIONS_SCHEMA}),
+            validate=lambda args, report: None,
+        )
+
+    def validate(self, args: StackValidationArgs, report_violation: ReportViolation) -> None:
+        """Report after all rules have judged the stack."""
+        assert isinstance(report_violation, Violations), "served by another analyzer than Berth's"
+        request = current_request()
+        for problem in request.exception_problems:
+            report_violation.add(problem, "", "mandatory")
+        for note in request.accepted.notes(request.resources, [rule.id for rule in RULES]):
+            report_violation.add(note, "", "advisory")
 
 
 RULE_POLICIES = (_ResourcePolicy, _StackPolicy)
@@ -97,7 +145,8 @@ def _judge(rule: Rule, request: Request, args: _Args, report: ReportViolation) -
     )
     found = run_rule(rule, request.view, environment, config)
     assert isinstance(report, Violations), "served by another analyzer than Berth's"
-    for finding in found.findings:
+    request.accepted.note_excepted(found.excepted)
+    for finding in request.accepted.left_of(found.findings):
         message = join_message(finding.message, finding.fix)
         report.add(
             without_secrets(message, request.secrets), finding.urn, finding.enforcement_level

@@ -35,4 +35,5 @@ def check(
         tuple(finding for report in reports for finding in report.findings),
         tuple(entry for report in reports for entry in report.not_checked),
         tuple(surprise for report in reports for surprise in report.surprises),
+        tuple(each for report in reports for each in report.excepted),
     )

@@ -1,17 +1,20 @@
 """Exceptions: findings that somebody owns up to, by configuration or on the resource itself."""
 
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from berth.rules.finding import Finding
+from berth.rules.finding import Excepted, Finding
 from berth.rules.resource import Resource
 from berth.rules.stack_view.field import Field
 
 ANNOTATION: Final = "berth.dev/except-"
 """Followed by the id of a rule; the value is the reason. A tag of the same name does the same."""
+
+EXCEPTIONS_POLICY: Final = "policy-exceptions"
+"""Under this name the configuration of the pack has its exceptions."""
 
 SECURITY_RULES: Final = frozenset(
     {
@@ -54,27 +57,29 @@ class PolicyException:
         return any(match.covers(finding) for match in self.matches)
 
 
-@dataclass(frozen=True, slots=True)
-class Excepted:
-    """What is left of the findings, and what is to be said of the exceptions."""
-
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
-
-
 def is_excepted(resource: Resource, kind: str) -> bool:
     """Whether a resource's own annotation or tag gives a reason to leave out a rule.
 
     Rules about security take no such word: their exceptions need an end, which a file gives.
     """
-    if kind in SECURITY_RULES:
-        return False
+    return kind not in SECURITY_RULES and kind in _own_exceptions(resource)
+
+
+def _own_exceptions(resource: Resource) -> tuple[str, ...]:
+    """Ids of the rules that a resource's annotations and tags give a reason for."""
     body = Field(resource.props)
-    for holder in (body.at("metadata", "annotations"), body.at("tags")):
-        reason = holder.at(f"{ANNOTATION}{kind}").value
-        if isinstance(reason, str) and reason.strip():
-            return True
-    return False
+    found = []
+    for holder in (body.at("metadata", "annotations").value, body.at("tags").value):
+        if isinstance(holder, Mapping):
+            found += [
+                name.removeprefix(ANNOTATION)
+                for name, reason in holder.items()
+                if isinstance(name, str)
+                and name.startswith(ANNOTATION)
+                and isinstance(reason, str)
+                and reason.strip()
+            ]
+    return tuple(found)
 
 
 def read_exceptions(data: Any, known_rules: Sequence[str]) -> tuple[PolicyException, ...]:
@@ -157,23 +162,57 @@ def _day(value: Any, place: str, problems: list[str]) -> date | None:
         return None
 
 
-def except_findings(
-    findings: Sequence[Finding], exceptions: Sequence[PolicyException], today: date
-) -> Excepted:
-    """Leave out what exceptions cover, and say which have ended or cover nothing."""
-    notes = []
-    valid = []
-    for exception in exceptions:
-        covers = any(exception.covers(finding) for finding in findings)
-        names = ", ".join(p for match in exception.matches for p in match.policies)
-        by = f" of {exception.owner}" if exception.owner else ""
-        if exception.ends_on is not None and exception.ends_on < today:
-            notes.append(
-                f"exception{by} for {names}: ended on {exception.ends_on}; fix or renew it"
-            )
-        elif not covers:
-            notes.append(f"exception{by} for {names}: nothing is left that it covers; remove it")
-        else:
-            valid.append(exception)
-    left = [f for f in findings if not any(e.covers(f) for e in valid)]
-    return Excepted(tuple(left), tuple(notes))
+class Acceptances:
+    """The exceptions of one run, and which of them covered something.
+
+    Shared by the threads that serve one stack: what it notes is only ever added to.
+    """
+
+    def __init__(self, exceptions: Sequence[PolicyException], today: date) -> None:
+        self._exceptions = tuple(exceptions)
+        self._today = today
+        self._used: set[int] = set()
+        self._excepted: set[Excepted] = set()
+
+    def left_of(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """The findings that no exception covers; one that has ended covers nothing."""
+        left = []
+        for finding in findings:
+            covering = [i for i, each in enumerate(self._exceptions) if each.covers(finding)]
+            self._used.update(covering)
+            if not any(not self._has_ended(self._exceptions[i]) for i in covering):
+                left.append(finding)
+        return tuple(left)
+
+    def note_excepted(self, excepted: Iterable[Excepted]) -> None:
+        """Remember what resources' own annotations and tags covered."""
+        self._excepted.update(excepted)
+
+    def notes(self, resources: Iterable[Resource], known_rules: Sequence[str]) -> tuple[str, ...]:
+        """A line for each exception that has ended, covers nothing or cannot count."""
+        lines = []
+        for index, exception in enumerate(self._exceptions):
+            names = ", ".join(p for match in exception.matches for p in match.policies)
+            start = f"exception{f' of {exception.owner}' if exception.owner else ''} for {names}"
+            if self._has_ended(exception):
+                lines.append(f"{start}: ended on {exception.ends_on}; fix or renew it")
+            elif index not in self._used:
+                lines.append(f"{start}: nothing is left that it covers; remove it")
+        for resource in resources:
+            for kind in _own_exceptions(resource):
+                problem = self._problem_of_own(resource, kind, known_rules)
+                if problem:
+                    lines.append(f"{resource.name}: {ANNOTATION}{kind}: {problem}")
+        return tuple(dict.fromkeys(lines))
+
+    def _has_ended(self, exception: PolicyException) -> bool:
+        return exception.ends_on is not None and exception.ends_on < self._today
+
+    def _problem_of_own(self, resource: Resource, kind: str, known_rules: Sequence[str]) -> str:
+        if kind not in known_rules:
+            return f"{kind} is no rule; see `berth check --list`"
+        if kind in SECURITY_RULES:
+            return "a rule about security needs an end; give the exception in a file"
+        if Excepted(kind, resource.urn, resource.name) not in self._excepted:
+            return "nothing is left that it covers; remove it"
+        return ""

@@ -60,12 +60,22 @@ class Surprise:
 
 
 @dataclass(frozen=True, slots=True)
+class Excepted:
+    """One rule that a resource breaks, or may break, with a reason of its own."""
+
+    kind: str
+    urn: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that the rules say of one stack."""
 
     findings: tuple[Finding, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
     surprises: tuple[Surprise, ...] = ()
+    excepted: tuple[Excepted, ...] = ()
 
 
 def join_message(message: str, fix: str) -> str:

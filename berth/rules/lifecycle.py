@@ -39,21 +39,29 @@ def _find_short_probe(container: Container, context: Context) -> Iterator[Breach
         )
     )
     budget_s = delay + period * threshold
-    model = known_model(container)
-    weights_gib = model.weights_bytes / GIB if model else 0.0
-    needed_s = max(_LEAST_START_S, 120 + 3 * weights_gib)
+    needed_s = _needed_start_s(container)
     if budget_s >= needed_s:
         return
-    wanted = -(-int(needed_s * 2) // 10)
     yield Breach(
         where=container.resource.name,
         what=f"{probe.path} gives {container.name} {budget_s} s to start and loading may take "
         f"{needed_s:.0f} s",
         change="give it a startup probe that waits",
         fix=f"set {container.body.at('startupProbe').path} periodSeconds to 10 and "
-        f"failureThreshold to {wanted}",
+        f"failureThreshold to {wanted_failures(container)}",
         level="mandatory" if budget_s < _MANDATORY_BELOW_S else None,
     )
+
+
+def _needed_start_s(container: Container) -> float:
+    model = known_model(container)
+    weights_gib = model.weights_bytes / GIB if model else 0.0
+    return max(_LEAST_START_S, 120 + 3 * weights_gib)
+
+
+def wanted_failures(container: Container) -> int:
+    """Failures of a startup probe every 10 s that leave twice the time that loading may take."""
+    return -(-int(_needed_start_s(container) * 2) // 10)
 
 
 def _number(field: Field, default: int) -> int:

@@ -8,6 +8,7 @@ import yaml
 from berth.rules.admission.predicates import DIFFERENCES
 from berth.rules.example import Example, load_example, name_of_entry
 from berth.rules.exceptions import ANNOTATION, SECURITY_RULES
+from berth.rules.remedies import REMEDIES
 from berth.rules.rule import Rule
 
 _WIDTH: Final = 100
@@ -30,6 +31,7 @@ def page_text(rule: Rule) -> str:
         _yaml_block([entry for entry in example.good if entry not in example.bad]),
         f"## Exceptions\n\n{_exceptions(rule)}",
         *_settings(rule),
+        *_remedy(rule),
         *_admission(rule),
     ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
@@ -117,6 +119,17 @@ def _exceptions(rule: Rule) -> str:
         f"An annotation, or on AWS a tag, `{ANNOTATION}{rule.id}` whose value is the reason; or an "
         "entry in the file of `berth check --exceptions`."
     )
+
+
+def _remedy(rule: Rule) -> list[str]:
+    if rule.id not in REMEDIES:
+        return []
+    wider = " It looks at one resource alone, so it changes every one that could have the mistake."
+    return [
+        "## Remediation\n\nAt the level `remediate` in the pack's configuration the pack makes the "
+        "change itself. Off by default; secret values and those known after apply are left alone."
+        + (wider if rule.scope == "stack" else "")
+    ]
 
 
 def _admission(rule: Rule) -> list[str]:

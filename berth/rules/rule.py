@@ -6,7 +6,15 @@ from typing import Any, Literal
 
 from berth.rules.environment import Environment, is_production
 from berth.rules.exceptions import is_excepted
-from berth.rules.finding import Finding, Level, NotChecked, Report, Severity, Surprise
+from berth.rules.finding import (
+    Excepted,
+    Finding,
+    Level,
+    NotChecked,
+    Report,
+    Severity,
+    Surprise,
+)
 from berth.rules.resource import Resource
 from berth.rules.stack_view import StackView
 from berth.rules.unknown import KnownAfterApplyError
@@ -73,19 +81,27 @@ def run_rule(
     findings: list[Finding] = []
     not_checked: dict[tuple[str, str, str], NotChecked] = {}
     surprises: list[Surprise] = []
+    excepted: set[Excepted] = set()
     context = Context(view, options or {}, environment)
     for subject in rule.subjects(view):
         resource: Resource = subject.resource
         names = {"kind": rule.id, "resource": resource.name, "urn": resource.urn}
+        accepted = is_excepted(resource, rule.id)
         try:
-            for breach in () if is_excepted(resource, rule.id) else rule.judge(subject, context):
-                findings.append(_finding(rule, resource, breach, environment))
+            for breach in rule.judge(subject, context):
+                if accepted:
+                    excepted.add(Excepted(rule.id, resource.urn, resource.name))
+                else:
+                    findings.append(_finding(rule, resource, breach, environment))
         except KnownAfterApplyError as error:
+            if accepted:  # it may break the rule yet
+                excepted.add(Excepted(rule.id, resource.urn, resource.name))
+                continue
             key = (resource.urn, resource.name, error.field)
             not_checked[key] = NotChecked(**names, field=error.field)
         except Exception as error:  # a deployment must not fail on a bug of ours
             surprises.append(Surprise(**names, error=type(error).__name__))
-    return Report(tuple(findings), tuple(not_checked.values()), tuple(surprises))
+    return Report(tuple(findings), tuple(not_checked.values()), tuple(surprises), tuple(excepted))
 
 
 def _finding(

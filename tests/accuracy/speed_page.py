@@ -31,10 +31,16 @@ say `evidence: low`. The widths of the priors and the weights of the two kinds o
 among about ten by the cross-validated score, which is a little kind to it.
 """
 SATURATION = """
-Saturated runs send all requests at once. They are the weak spot: runs of one source stay at a
-third to a half of the model on short prompts, on the same GPU where others reach it, and which
-part of their host, client or recomputed prompts takes the time is in no published figure. This is
-why a plan uses at most 70 % of the modelled saturation.
+Saturated runs send all requests at once and are compared with the steady state under as many
+clients. They are the weak spot: on short prompts runs of one source stay at a third to a half of
+the model, on the same GPU where others reach it. Part of it may be that such a run is finite: a
+thousand chats of very unlike lengths start together, and the longest answers end alone. Which part
+host, client and recomputed prompts have is in no published figure. This is why a plan uses at most
+70 % of the modelled saturation.
+
+The first token is the front end's as much as the GPU's: a quarter of the runs (pairs of RTX 4090,
+one small L4 node, A10, remote clients) lie 45 to 90 % off, and offsets per source or other weights
+bring the rest no nearer. Two benchmarks of one's own remove exactly this (`berth calibrate`).
 """
 
 

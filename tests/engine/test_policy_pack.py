@@ -14,6 +14,7 @@ from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import analyzer_pb2_grpc
 
 from berth.offline.providers import OfflineProviders
+from berth.rules.exceptions import EXCEPTIONS_POLICY
 from berth.rules.finding import split_message
 from berth.rules.registry import RULES
 from tests.engine.conftest import MakeProject, Project
@@ -224,6 +225,24 @@ def test_a_setting_that_no_rule_knows_is_refused(make_stack: Any, tmp_path: Path
     assert "environment" in seen.output
 
 
+def test_an_exception_lets_a_finding_pass_and_an_unused_one_is_named(
+    make_stack: Any, tmp_path: Path
+) -> None:
+    def entry(kind: str) -> dict[str, Any]:
+        match = {"policies": [kind], "targets": ["*::chat"]}
+        return {"reason": "a bench", "owner": "serving", "match": [match]}
+
+    stated = [entry("missing-toleration"), entry("tp-exceeds-gpus")]
+    settings = {EXCEPTIONS_POLICY: {"exceptions": stated}}
+
+    seen = preview(make_stack(TOLERATIONS="[]"), *config_file(tmp_path, settings))
+
+    (event,) = seen.violations
+    assert seen.exit_code == 0, seen.output
+    assert (event["policyName"], event["enforcementLevel"]) == (EXCEPTIONS_POLICY, "advisory")
+    assert "for tp-exceeds-gpus: nothing is left that it covers" in event["message"]
+
+
 def config_file(folder: Path, settings: dict[str, Any]) -> tuple[str, str]:
     path = folder / "policies.json"
     path.write_text(json.dumps(settings), "utf-8")
@@ -245,7 +264,7 @@ def test_the_pack_starts_as_the_engine_starts_it() -> None:
         started.terminate()
         started.communicate(timeout=30)
 
-    assert names == [rule.id for rule in RULES]
+    assert names == [*(rule.id for rule in RULES), EXCEPTIONS_POLICY]
 
 
 def listed_rules(port: int) -> list[str]:

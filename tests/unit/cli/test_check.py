@@ -236,6 +236,29 @@ def test_exceptions(
     assert text in seen[2]
 
 
+def test_the_configuration_of_the_pack_may_hold_the_exceptions(
+    bad: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = json.loads(exceptions(bad.parent).read_text("utf-8"))
+    config = bad.parent / "policies.json"
+    config.write_text(json.dumps({"policy-exceptions": {"exceptions": listed}}), "utf-8")
+
+    assert run(capsys, bad, "--config", config)[0] == 0
+
+
+def test_an_annotation_that_covers_nothing_is_named(
+    bad: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noted = BAD.replace(
+        "{name: chat}", "{name: chat, annotations: {berth.dev/except-image-unpinned: shared}}"
+    )
+    bad.write_text(noted, "utf-8")
+
+    assert run(capsys, bad)[2].strip() == (
+        "chat: berth.dev/except-image-unpinned: nothing is left that it covers; remove it"
+    )
+
+
 def test_an_annotation_with_a_reason_is_an_exception(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

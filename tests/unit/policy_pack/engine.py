@@ -87,7 +87,7 @@ def configure(
         chosen = (levels or {}).get(policy.name)
         entry.enforcementLevel = values[chosen] if chosen else policy.enforcementLevel
         entry.properties.update(dict((properties or {}).get(policy.name, {})))
-    pack.Configure(request, CONTEXT)  # type: ignore[no-untyped-call]
+    pack.Configure(request, CONTEXT)
 
 
 def analyze(

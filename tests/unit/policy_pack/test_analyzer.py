@@ -15,6 +15,7 @@ from berth.policy_pack import request as request_module
 from berth.policy_pack.analyzer import SDK_VERSION, BerthAnalyzer
 from berth.policy_pack.plain import plain_properties
 from berth.policy_pack.policies import make_policies
+from berth.rules.exceptions import EXCEPTIONS_POLICY
 from berth.rules.finding import split_message
 from tests.unit.policy_pack.engine import (
     CONTEXT,
@@ -62,8 +63,9 @@ def test_the_sdk_is_the_one_that_the_analyzer_was_written_against() -> None:
 def test_it_lists_every_rule_with_its_schema() -> None:
     info = info_of(analyzer())
 
-    assert [policy.name for policy in info.policies] == [rule.id for rule in RULES]
-    for policy, rule in zip(info.policies, RULES, strict=True):
+    names = [policy.name for policy in info.policies]
+    assert names == [*(rule.id for rule in RULES), EXCEPTIONS_POLICY]
+    for policy, rule in zip(info.policies, RULES, strict=False):
         page = f"docs/rules/{rule.id}.md"
         assert (policy.description, policy.url.endswith(page)) == (rule.title, True)
         assert set(policy.configSchema.properties) == {"environment", *rule.options}
@@ -271,3 +273,87 @@ def test_an_analyzer_that_was_told_nothing_still_judges() -> None:
     pack = BerthAnalyzer("berth", "0.1.0", make_policies(RULES), sdk.EnforcementLevel.ADVISORY)
 
     assert set(levels_of(analyze(pack, DEPLOYMENT, UNPINNED))) == {"image-unpinned"}
+
+
+def exception(**changes: Any) -> dict[str, Any]:
+    entry = {
+        "reason": "a test bench",
+        "owner": "serving",
+        "match": [{"policies": ["missing-toleration"], "targets": ["chat"]}],
+        **changes,
+    }
+    return {"exceptions": [{key: value for key, value in entry.items() if value is not None}]}
+
+
+@pytest.mark.parametrize(
+    ("stated", "levels", "text"),
+    [
+        pytest.param(exception(), {}, "", id="covers"),
+        pytest.param(exception(ends_on="2999-12-31"), {}, "", id="ends-later"),
+        pytest.param(
+            exception(ends_on="2020-01-31"),
+            {"missing-toleration": "mandatory", EXCEPTIONS_POLICY: "advisory"},
+            "exception of serving for missing-toleration: ended on 2020-01-31; fix or renew it",
+            id="ended",
+        ),
+        pytest.param(
+            exception(match=[{"policies": ["image-*"], "targets": ["*"]}]),
+            {"missing-toleration": "mandatory", EXCEPTIONS_POLICY: "advisory"},
+            "exception of serving for image-*: nothing is left that it covers; remove it",
+            id="unused",
+        ),
+        pytest.param(
+            exception(reason=None),
+            {"missing-toleration": "mandatory", EXCEPTIONS_POLICY: "mandatory"},
+            "policy-exceptions: exceptions[0].reason: missing; say why the findings are accepted",
+            id="no-reason",
+        ),
+        pytest.param(
+            exception(match=[{"policies": ["no-such"], "targets": ["*"]}]),
+            {"missing-toleration": "mandatory", EXCEPTIONS_POLICY: "mandatory"},
+            "no-such is no rule; see `berth check --list`",
+            id="unknown-rule",
+        ),
+    ],
+)
+def test_configured_exceptions(stated: dict[str, Any], levels: dict[str, str], text: str) -> None:
+    pack = analyzer()
+    configure(pack, properties={EXCEPTIONS_POLICY: stated})
+
+    answer = analyze_stack(pack, TAINTED, INTOLERANT)
+
+    assert levels_of(answer) == levels
+    assert text in "".join(d.message for d in answer.diagnostics)
+
+
+def test_an_exception_covers_what_one_resource_shows_too() -> None:
+    """A rule about one resource is asked before the stack is; its exception is not unused."""
+    stated = exception(match=[{"policies": ["image-unpinned"], "targets": ["urn:chat"]}])
+    pack = analyzer()
+    configure(pack, properties={EXCEPTIONS_POLICY: stated})
+
+    assert levels_of(analyze(pack, DEPLOYMENT, UNPINNED)) == {}
+    assert levels_of(analyze_stack(pack, (DEPLOYMENT, "chat", UNPINNED))) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("missing-toleration", None),
+        ("image-unpinned", "nothing is left that it covers; remove it"),
+        ("no-such", "no-such is no rule"),
+        ("secret-plain-env", "a rule about security needs an end"),
+    ],
+)
+def test_exceptions_on_the_resource_itself(kind: str, text: str | None) -> None:
+    note = {f"berth.dev/except-{kind}": "a test bench"}
+    props = {**INTOLERANT[2], "metadata": {"annotations": note}}
+    pack = analyzer()
+    configure(pack)
+
+    answer = analyze_stack(pack, TAINTED, (DEPLOYMENT, "chat", props))
+
+    said = {d.policyName: d.message for d in answer.diagnostics}
+    assert ("missing-toleration" in said) is (kind != "missing-toleration")
+    assert (EXCEPTIONS_POLICY in said) is (text is not None)
+    assert (text or "") in said.get(EXCEPTIONS_POLICY, "")
