@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from berth.catalog.modelopt_file import MODELOPT_FILE, needs_modelopt_file, with_modelopt_file
+
 MAX_BYTES = 4 * 1024 * 1024
 """The largest real configurations (long lists of unquantized layers) have 0.1 MB."""
 
@@ -109,11 +111,19 @@ class ConfigValues:
 
 
 def read_config_file(path: Path) -> Mapping[str, Any]:
-    """The JSON object in `path`.
+    """The JSON object in `path`, with the format from ModelOpt's file beside a `config.json`.
 
     Raises:
-        ModelConfigError: if the file is missing, too large, nested too deep or no JSON object.
+        ModelConfigError: if a file is missing, too large, nested too deep or no JSON object.
     """
+    config = _read(path)
+    beside = path.with_name(MODELOPT_FILE)
+    if path.name == "config.json" and needs_modelopt_file(config) and beside.exists():
+        return with_modelopt_file(config, _read(beside))
+    return config
+
+
+def _read(path: Path) -> Mapping[str, Any]:
     try:
         content = _content(path)
     except OSError as error:

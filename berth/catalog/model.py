@@ -125,12 +125,9 @@ def find_model(models: Models, name: str) -> str:
     found = models.find(wanted)
     if found is not None:
         return found
-    full = {key.casefold(): key for key in models}
-    short = {key.partition("/")[2]: entry for key, entry in full.items()}
-    near = get_close_matches(wanted, [*full, *short], n=1, cutoff=0.5)
-    hint = (
-        f"the nearest is {full.get(near[0]) or short[near[0]]}"
-        if near
-        else "see `berth catalog models`"
-    )
+    full = [key.casefold() for key in models]
+    short = [key.partition("/")[2] for key in full]
+    longer = sorted((each for each in short if wanted and each.startswith(wanted)), key=len)
+    near = longer or get_close_matches(wanted, [*full, *short], n=1, cutoff=0.5)
+    hint = f"the nearest is {models.find(near[0])}" if near else "see `berth catalog models`"
     raise LookupError(f"no model is called {name[:80]}; {hint}")

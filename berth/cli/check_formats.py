@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
+from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from berth.cli.check_inputs import Place
@@ -101,7 +102,7 @@ def _sarif_result(
         result["locations"] = [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": place.path.replace("\\", "/")},
+                    "artifactLocation": {"uri": quote(place.path.replace("\\", "/"))},
                     "region": {"startLine": place.line},
                 },
                 "logicalLocations": [{"name": finding.resource}],
@@ -121,7 +122,7 @@ def as_junit(findings: Sequence[Finding], rules: Sequence[Rule]) -> str:
         found = by_kind.get(rule.id, [])
         lines = [f"{f.enforcement_level}: {f.message}; {f.fix}" for f in found]
         text = escape(_printable("\n".join(lines)))
-        name = f"    <testcase classname={quoteattr('berth')} name={quoteattr(rule.id)}"
+        name = f'    <testcase classname="berth" name={quoteattr(rule.id)} time="0"'
         if any(finding.enforcement_level == "mandatory" for finding in found):
             failures += 1
             title = quoteattr(rule.title)
@@ -130,7 +131,7 @@ def as_junit(findings: Sequence[Finding], rules: Sequence[Rule]) -> str:
             cases.append(f"{name}><system-out>{text}</system-out></testcase>")
         else:
             cases.append(f"{name}/>")
-    head = f'  <testsuite name="berth" tests="{len(rules)}" failures="{failures}">'
+    head = f'  <testsuite name="berth" tests="{len(rules)}" failures="{failures}" errors="0">'
     body = "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", head, *cases])
     return f"{body}\n  </testsuite>\n</testsuites>\n"
 

@@ -13,6 +13,7 @@ from berth.catalog.config_values import ModelConfigError
 from berth.catalog.gpu import find_gpu, find_unusable_instance
 from berth.catalog.load import Catalog, load_catalog
 from berth.catalog.model_shape import Model
+from berth.catalog.modelopt_file import MODELOPT_FILE, format_in_name
 from berth.cli.plan_load import add_load_arguments, has_load, load_problems, plan_load
 from berth.config.problems import ConfigError, one_line, plain
 from berth.planner.engine_options import EngineOptions, KvCacheDtype
@@ -88,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
     if named is None or request is None or problems:
         return _refuse(*problems)
     model, name = named
+    _note_format(model, name, args)
     if has_load(args):
         code = _tried(problems, partial(plan_load, model, name, request), args, catalog)
         return _refuse(*problems) if code is None else code
@@ -198,6 +200,18 @@ def _model(args: argparse.Namespace, catalog: Catalog) -> tuple[Model, str]:
     except LookupError as error:
         raise LookupError(f"{error}, or give its config.json with --model-config") from None
     return catalog.models[name], name
+
+
+def _note_format(model: Model, name: str, args: argparse.Namespace) -> None:
+    """Say that the name promises a format of which the configuration is silent."""
+    promised = format_in_name(name)
+    if model.quantization == "none" and args.quantization is None and promised is not None:
+        print(
+            f"{name}: config.json has no quantization_config, though the name says {promised}; "
+            f"planned with 16-bit weights: put {MODELOPT_FILE} beside config.json, or give "
+            f"--quantization {promised}",
+            file=sys.stderr,
+        )
 
 
 def _request(args: argparse.Namespace, catalog: Catalog) -> Request:

@@ -134,12 +134,14 @@ def plan_load(
     offers = _offers(args, request, catalog)
     explained = find_gpu(catalog.gpus, args.explain) if args.explain else None
     calibration = read_calibration(args.calibration, model.name) if args.calibration else None
+    stages = args.pipeline_parallel_size
+    if stages is None and args.tensor_parallel_size is not None:
+        stages = 1
     fixed = Fixed(
         options=replace(request.options, load_requests=None, load_tokens=None),
         formats=_formats(args),
         tensor_parallel_size=args.tensor_parallel_size,
-        pipeline_parallel_size=args.pipeline_parallel_size
-        or (1 if args.tensor_parallel_size else None),
+        pipeline_parallel_size=stages,
         replicas=args.replicas,
     )
     goals = Goals(ttft_ms=args.ttft_ms, itl_ms=args.itl_ms)
@@ -172,7 +174,7 @@ def _formats(args: argparse.Namespace) -> tuple[str, ...] | None:
     """The format asked for; the checkpoint's where GPU and split are fixed; else searched."""
     if args.quantization:
         return (args.quantization,)
-    whole = args.tensor_parallel_size and (args.gpu or args.instance_type)
+    whole = args.tensor_parallel_size is not None and (args.gpu or args.instance_type)
     return ("auto",) if whole else None
 
 

@@ -29,6 +29,7 @@ from berth.engine.tools import Program, ToolError, berth_home, find_or_make
 from berth.offline.environment import offline_environment
 from berth.offline.providers import OfflineProviders
 from berth.offline.workspace import copy_workspace
+from berth.policy_pack.not_checked import VARIABLE, read_not_checked
 
 
 def add_parser(subparsers: Any) -> None:
@@ -80,7 +81,10 @@ def run(args: argparse.Namespace) -> int:
     except ToolError as error:
         return _fail(str(error))
     try:
-        preview = _preview(args, project_dir, path, program)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            notes = Path(folder) / "not-checked"
+            preview = _preview(args, project_dir, path, program, notes)
+            not_checked = read_not_checked(notes)
     except StackMissingError:
         return _fail(
             f"{args.stack}: the Pulumi backend has no stack of this name; "
@@ -93,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
         plan=plan,
         estimate=estimate(plan, load_catalog()),
         preview=preview,
+        not_checked=not_checked,
         assumed_start=planned.start,
         offline=args.offline,
     )
@@ -109,12 +114,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _preview(
-    args: argparse.Namespace, project_dir: Path, path: Path, program: Program
+    args: argparse.Namespace, project_dir: Path, path: Path, program: Program, notes: Path
 ) -> EnginePreview:
     command = InterruptibleCommand(program)
     packs = (project_dir / "policies",)
     configs = (args.policy_pack_config.resolve(),) if args.policy_pack_config else ()
-    environment = engine_environment(program)
+    environment = {**engine_environment(program), VARIABLE: str(notes)}
     with PreviewProgress(args.stack) as progress:
         if not args.offline:
             return run_preview(

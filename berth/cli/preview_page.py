@@ -235,4 +235,6 @@ def _policies(report: Report) -> Iterator[Text]:
             f"{finding.kind}: {finding.message}", "default"
         )
         yield Text(f"  fix: {finding.fix}")
+    for entry in report.not_checked:
+        yield Text("unknown ", "cyan").append(f"{entry.kind}: {entry.message}", "default")
     yield from (Text(f"warning: {line}", "yellow") for line in report.preview.warnings)

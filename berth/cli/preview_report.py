@@ -12,7 +12,7 @@ from berth.engine.preview import EnginePreview
 from berth.planner.document import plan_document
 from berth.planner.plan import Plan
 from berth.planner.start import StartFinding, start_document
-from berth.rules.finding import split_message
+from berth.rules.finding import NotChecked, split_message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,8 @@ class Report:
     plan: Plan
     estimate: Estimate
     preview: EnginePreview
+    not_checked: Sequence[NotChecked] = ()
+    """What the policies could not judge before `up`."""
     assumed_start: Sequence[StartFinding] = ()
     """Whether the tiers can start, by what no account was asked for."""
     offline: bool = False
@@ -113,8 +115,8 @@ class Report:
 
 
 def report_document(report: Report) -> dict[str, Any]:
-    """The report as others read it."""
-    return {
+    """The report as others read it; `not_checked` only where something is."""
+    document: dict[str, Any] = {
         "stack": report.stack,
         "resources": [
             {"urn": r.urn, "type": r.type, "name": r.name, "op": r.op}
@@ -134,3 +136,9 @@ def report_document(report: Report) -> dict[str, Any]:
         "cost": estimate_document(report.estimate),
         "start": report.start,
     }
+    if report.not_checked:
+        document["not_checked"] = [
+            {"kind": e.kind, "resource": e.resource, "field": e.field, "message": e.message}
+            for e in report.not_checked
+        ]
+    return document

@@ -149,6 +149,8 @@ def _sized(ask: Ask, option: Option, gpu: Gpu, calibration: Calibration | None) 
 def _on_nodes(option: Option, offers: Sequence[NodeOffer]) -> Option:
     """With the cheapest nodes for its replicas, or the reason why there are none."""
     replicas = option.sizing.replicas if option.sizing is not None else 1
+    if option.gpus < 1:
+        return replace(option, reason=option.verdict.reasons[0])
     stage = option.gpus // option.options.pipeline_parallel_size
     if option.gpus <= max((offer.gpus for offer in offers), default=0):
         stage = option.gpus  # planned for one node, where stages are near each other

@@ -45,15 +45,16 @@ def splits(
     """Ways to divide the model over GPUs: tensor parallel in a node, stages on PCIe or across."""
     most = max((offer.gpus for offer in offers), default=1)
     linked = gpu.fabric.kind != "pcie"
-    ranks = (fixed.tensor_parallel_size,) if fixed.tensor_parallel_size else TENSOR_SIZES
-    stages = (fixed.pipeline_parallel_size,) if fixed.pipeline_parallel_size else STAGES
+    tensor_fixed, stages_fixed = fixed.tensor_parallel_size, fixed.pipeline_parallel_size
+    ranks = TENSOR_SIZES if tensor_fixed is None else (tensor_fixed,)
+    stages = STAGES if stages_fixed is None else (stages_fixed,)
     for tensor in ranks:
-        if fixed.tensor_parallel_size is None and (
+        if tensor_fixed is None and (
             tensor > (most if linked else min(PCIE_RANKS, most)) or model.attention_heads % tensor
         ):
             continue
         for pipeline in stages:
-            if fixed.pipeline_parallel_size is None and pipeline > 1:
+            if stages_fixed is None and pipeline > 1:
                 across = linked and (tensor != most or pipeline > 2)
                 if (
                     across
@@ -64,8 +65,7 @@ def splits(
             if fixed.in_one_node and tensor * pipeline * base.data_parallel_size > most:
                 continue
             yield replace(base, tensor_parallel_size=tensor, pipeline_parallel_size=pipeline)
-    whole = fixed.tensor_parallel_size is None and fixed.pipeline_parallel_size is None
-    if whole and base.data_parallel_size == 1:
+    if tensor_fixed is None and stages_fixed is None and base.data_parallel_size == 1:
         yield from _shared_experts(model, base, most if linked else 1)
 
 

@@ -107,14 +107,14 @@ class BerthAnalyzer(sdk._PolicyAnalyzerServicer):
         """
         response = analyzer_pb2.RemediateResponse()
         name, version = self._pack
-        properties = request.properties
+        properties, accepted = request.properties, self._exceptions.accepted
         for policy in self._by_name.values():
             level = self._get_enforcement_level(policy)
             if level != EnforcementLevel.REMEDIATE or not isinstance(policy, RULE_POLICIES):
                 continue
             config = self._get_policy_config(policy.name)
             try:
-                mended = mend(policy.rule, request, properties, config)
+                mended = mend(policy.rule, request, properties, config, accepted)
                 problem = ""
             except Exception as error:  # a deployment must not fail on a bug of ours
                 mended, problem = None, f"{policy.name}: not mended: {type(error).__name__}"

@@ -15,6 +15,7 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
+from berth.policy_pack.not_checked import note_not_checked
 from berth.policy_pack.plain import without_secrets
 from berth.policy_pack.request import Request, current_request
 from berth.policy_pack.violations import Violations
@@ -154,4 +155,5 @@ def _judge(rule: Rule, request: Request, args: _Args, report: ReportViolation) -
     for surprise in found.surprises:
         report.add_note(without_secrets(surprise.message, request.secrets), surprise.urn)
     if found.not_checked:
+        note_not_checked(found.not_checked)
         args.not_applicable("; ".join(entry.message for entry in found.not_checked))

@@ -112,12 +112,12 @@ def _unchanged(example: Example) -> str:
 def _exceptions(rule: Rule) -> str:
     if rule.id in SECURITY_RULES:
         return (
-            "A rule about security takes no annotation. An entry in the file of "
-            "`berth check --exceptions` accepts a finding, and needs `ends_on`."
+            "A rule about security takes no annotation. An entry in the file of `berth check "
+            "--exceptions` or in the pack's configuration accepts a finding, and needs `ends_on`."
         )
     return (
         f"An annotation, or on AWS a tag, `{ANNOTATION}{rule.id}` whose value is the reason; or an "
-        "entry in the file of `berth check --exceptions`."
+        "entry in the file of `berth check --exceptions` or in the pack's configuration."
     )
 
 

@@ -78,6 +78,13 @@ def test_the_api_server_agrees_with_the_rules(api: Api, name: str) -> None:
         assert f"denied request: {rule}: chat: " in (denials[rule] or "")
 
 
+def test_a_denial_says_what_to_change(api: Api) -> None:
+    text = denial(api, "image-unpinned", CASES["latest"][0]) or ""
+
+    assert "image-unpinned: chat: container server: " in text
+    assert "fix: set image to a version or a digest, for vLLM to vllm/vllm-openai:v" in text
+
+
 def test_every_expression_has_the_types_of_the_objects(api: Api) -> None:
     for policy in api.items(f"{GROUP}/validatingadmissionpolicies"):
         warnings = policy.get("status", {}).get("typeChecking", {}).get("expressionWarnings", [])

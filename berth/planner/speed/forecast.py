@@ -7,7 +7,7 @@ from typing import Literal
 from berth.catalog.gpu import Gpu
 from berth.catalog.model_shape import Model
 from berth.catalog.speed import Band, SpeedConstants
-from berth.planner.engine_options import EngineOptions
+from berth.planner.engine_options import EngineOptions, countable
 from berth.planner.memory_terms import Terms, cache_format
 from berth.planner.plan import SpeedPlan
 from berth.planner.speed.room import limits_of
@@ -65,6 +65,7 @@ class ServerSpeed:
         Raises:
             LookupError: if the speed of the GPU or of its links is not known.
         """
+        options = countable(options, len(model.layers))
         setup = Setup(
             quantization=options.quantization,
             cache_value_bytes=cache_format(model, options)[0] / 8,

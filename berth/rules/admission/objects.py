@@ -145,7 +145,8 @@ def _variables(predicate: Predicate) -> list[dict[str, str]]:
 
 def _message(rule: Rule) -> str:
     title = rule.title.rstrip(".")
-    lesson = f": {title} ({rule.why}); `berth explain {rule.id}` shows how to mend it"
+    fix = PREDICATES[rule.id].fix
+    lesson = f": {title} ({rule.why}); fix: {fix}; see `berth explain {rule.id}`"
     name = "(has(object.metadata.name) ? object.metadata.name : object.metadata.generateName)"
     return f"'{rule.id}: ' + {name} + ': ' + variables.offenders.join(', ') + {_quoted(lesson)}"
 

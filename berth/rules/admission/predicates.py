@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from berth.catalog.software import load_software
 from berth.rules.admission.image_patterns import (
     is_engine,
     is_floating,
@@ -16,7 +17,7 @@ from berth.rules.admission.image_patterns import (
     is_gpu_base,
 )
 from berth.rules.security import REFERENCE, SECRET_ENDINGS
-from berth.rules.stack_view.accelerators import ACCELERATOR_KEYS, MIG_PREFIX
+from berth.rules.stack_view.accelerators import ACCELERATOR_KEYS, GPU_KEY, MIG_PREFIX
 
 DIFFERENCES: Final[Mapping[str, str]] = {
     "gpu-request-missing": "a server in an image that is not called like an engine is not seen; a "
@@ -39,6 +40,8 @@ class Predicate:
 
     container: str
     """Over `c`."""
+    fix: str
+    """The change that mends it."""
     with_init: bool = False
     """Init containers are judged too."""
     config_map: str | None = None
@@ -128,24 +131,29 @@ PREDICATES: Final[Mapping[str, Predicate]] = {
     "gpu-isolation-bypass": Predicate(
         f"!{_is_agent('c')} && ({_variable('c', _TAKEN)} || (has(c.securityContext) && "
         "has(c.securityContext.privileged) && c.securityContext.privileged && "
-        f"{_IS_GPU_WORKLOAD}))"
+        f"{_IS_GPU_WORKLOAD}))",
+        "remove NVIDIA_VISIBLE_DEVICES from env and set securityContext.privileged to false",
     ),
     "gpu-request-missing": Predicate(
         f"{_is_model_server('c')} && !{_asks_for_gpus('c')} && !{_claims('c')} && "
-        f"!{_SELECTS_NODES} && !(has(c.command) && {_variable('c', _HIDDEN)})"
+        f"!{_SELECTS_NODES} && !(has(c.command) && {_variable('c', _HIDDEN)})",
+        f"set resources.limits[{GPU_KEY['nvidia']}] to the GPUs that it uses",
     ),
     "image-unpinned": Predicate(
         f"has(c.image) && {is_floating('c.image')} && !{is_for_cpu('c.image')} && "
         f"({is_engine('c.image')} || {is_gpu_base('c.image')} || {is_gpu_agent('c.image')} || "
         f"{_asks_for_gpus('c')})",
+        f"set image to a version or a digest, for vLLM to {load_software().vllm['nvidia'].image}",
         with_init=True,
     ),
     "model-server-daemonset": Predicate(
-        f"object.kind == 'DaemonSet' && {_is_model_server('c')} && {_asks_for_gpus('c')}"
+        f"object.kind == 'DaemonSet' && {_is_model_server('c')} && {_asks_for_gpus('c')}",
+        "set kind to Deployment and spec.replicas to the servers wanted",
     ),
     "secret-plain-env": Predicate(
         f"{_variable('c', _SECRET)} || (has(c.image) && {is_engine('c.image')} && "
         f"(({_words('c', _KEY_WORD)}) || {_pair('c', '--api-key', _LITERAL)}))",
+        "replace the value by a reference to a Secret",
         with_init=True,
         config_map=f"k{_SECRET_NAME} && !object.data[k]{_IS_REFERENCE}",
     ),

@@ -103,6 +103,11 @@ def test_a_model_is_found_without_its_owner() -> None:
     )
 
 
+def test_the_start_of_a_name_names_the_model() -> None:
+    with pytest.raises(LookupError, match=r"the nearest is meta-llama/Llama-3.3-70B-Instruct$"):
+        find_model(load_models(), "llama-3.3-70b")
+
+
 def test_a_misspelt_model_names_the_nearest() -> None:
     with pytest.raises(LookupError, match=r"the nearest is Qwen/Qwen3-32B$"):
         find_model(load_models(), "Qwen/Qwen3-32")

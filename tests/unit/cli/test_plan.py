@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from berth.catalog.config_values import ModelConfigError
-from berth.catalog.hub import fetch_config
 from berth.cli import plan
 
 LLAMA_70B = "meta-llama/Llama-3.3-70B-Instruct"
@@ -204,67 +202,6 @@ def test_a_configuration_file_is_planned(
     assert document["model_facts"]["parameters"] == 8190735360  # as the hub counts Qwen3-8B
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        pytest.param(
-            ["no/such-model-at-all-xyz"], "berth plan: no model is called no/such", id="model"
-        ),
-        pytest.param(["../../etc/passwd"], "berth plan: no model is called ../../etc", id="path"),
-        pytest.param([LLAMA_8B, "--gpu", "H10O"], "berth plan: no GPU is called H10O", id="gpu"),
-        pytest.param([LLAMA_8B, "--gpu", "TPU"], "berth plan: TPU is Google's", id="tpu"),
-        pytest.param([], "berth plan: names neither MODEL", id="nothing"),
-        pytest.param(
-            [LLAMA_8B, "--instance-type", "g6.xlrge"],
-            "berth plan: no instance type is called g6.xlrge; did you mean g6",
-            id="instance",
-        ),
-        pytest.param(
-            [LLAMA_8B, "--instance-type", "g6.xlarge", "--gpu", "H100"],
-            "berth plan: g6.xlarge has L4, not H100-SXM-80GB",
-            id="contradiction",
-        ),
-        pytest.param(
-            ["--model-config", "/nonexistent/config.json"],
-            "/nonexistent/config.json: no such file or directory",
-            id="file",
-        ),
-    ],
-)
-def test_what_cannot_be_read_is_refused_in_one_line(
-    capsys: pytest.CaptureFixture[str], words: list[str], line: str
-) -> None:
-    code = berth_plan(*words)
-
-    output = capsys.readouterr()
-    assert code == 2
-    assert output.err.startswith(line)
-    assert output.err.count("\n") == 1
-
-
-def test_all_that_cannot_be_read_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    code = berth_plan("no/such-xyz", "--gpu", "H10O", "--instance-type", "x9.big", "--replicas=0")
-
-    lines = capsys.readouterr().err.splitlines()
-    assert code == 2
-    assert [line.partition(";")[0] for line in lines] == [
-        "berth plan: no model is called no/such-xyz",
-        "berth plan: --replicas: 0 is out of range",
-        "berth plan: no GPU is called H10O",
-        "berth plan: no instance type is called x9.big",
-    ]
-
-
-@pytest.mark.parametrize("instance_type", ["inf2.xlarge", "trn2.48xlarge"])
-def test_instances_of_other_accelerators_are_told_apart(
-    capsys: pytest.CaptureFixture[str], instance_type: str
-) -> None:
-    code = berth_plan(LLAMA_8B, "--instance-type", instance_type)
-
-    assert code == 2
-    assert "driven by the Neuron SDK" in capsys.readouterr().err
-
-
 def test_a_gpu_without_bf16_is_given_half(capsys: pytest.CaptureFixture[str]) -> None:
     _, document = planned(capsys, AWQ_7B, "--gpu", "T4", "--max-model-len", "4096")
 
@@ -301,16 +238,6 @@ def test_a_format_that_another_repository_has_is_said(capsys: pytest.CaptureFixt
 
     assert code == 0
     assert "name a repository with weights in awq" in document["chosen"]["reasons"][0]
-
-
-@pytest.mark.parametrize("share", ["0", "1.5", "nan"])
-def test_an_impossible_utilization_cannot_run(
-    capsys: pytest.CaptureFixture[str], share: str
-) -> None:
-    code, document = planned(capsys, LLAMA_8B, "--gpu", "H100", "--gpu-memory-utilization", share)
-
-    assert code == 1
-    assert document["chosen"]["reasons"][0].startswith("gpu_memory_utilization:")
 
 
 def test_the_page_shows_the_bar_and_the_ways_out(capsys: pytest.CaptureFixture[str]) -> None:
@@ -355,12 +282,6 @@ def test_a_png_has_the_colours_in_proportion(
     assert weights / len(middle) == pytest.approx(15.0 / 79.18, abs=0.003)  # GiB of the card's
 
 
-@pytest.mark.parametrize("name", ["../x", "a", "a/b/c", "a/..", "http://x/y", "a/b?c"])
-def test_only_repository_names_are_fetched(name: str) -> None:
-    with pytest.raises(ModelConfigError, match="is no repository name; give owner/name"):
-        fetch_config(name)
-
-
 def test_a_stack_is_planned_without_the_engine(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -371,10 +292,3 @@ def test_a_stack_is_planned_without_the_engine(
     document = json.loads(capsys.readouterr().out)
     (server,) = document["servers"].values()
     assert (code, server["gpu"], server["fits"]) == (0, "H100-SXM-80GB", True)
-
-
-def test_a_stack_and_a_model_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
-    code = berth_plan(LLAMA_8B, "--stack", "h100-prod")
-
-    assert code == 2
-    assert capsys.readouterr().err == ("berth plan: names a stack and a model; give one of them\n")

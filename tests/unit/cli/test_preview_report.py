@@ -1,6 +1,7 @@
 """What a preview's report says, without an engine."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -13,6 +14,7 @@ from berth.cli.preview_report import Report, report_document
 from berth.cli.resource_notes import UNKNOWN, note
 from berth.costs.from_plan import estimate
 from berth.engine.preview import EnginePreview, PolicyFinding, PreviewedResource
+from berth.rules.finding import NotChecked
 from tests.unit.planner.stacks import an_8b, an_l4_tier, planned
 
 DAY = date(2026, 11, 30)
@@ -103,6 +105,20 @@ def test_what_later_parts_bring_is_absent() -> None:
     assert list(document) == ["stack", "resources", "plan", "policies", "cost", "start"]
     assert "cost" not in document["plan"]["servers"]["chat"]
     assert not {"servers", "idle"} & set(document["cost"])
+
+
+def test_what_could_not_be_checked_is_told() -> None:
+    entry = NotChecked(kind="image-unpinned", resource="chat", urn="urn:chat", field="spec.image")
+    report = replace(a_report(), not_checked=(entry,))
+
+    assert report_document(report)["not_checked"] == [
+        {
+            "kind": "image-unpinned",
+            "resource": "chat",
+            "field": "spec.image",
+            "message": "chat: not checked: spec.image is known after apply",
+        }
+    ]
 
 
 def test_the_page_nests_resources_and_names_what_changes(

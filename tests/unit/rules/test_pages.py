@@ -86,6 +86,25 @@ def test_pages_lie_in_the_checkout_until_a_release_names_their_address(
         ("ValueError: No available memory for the\n  cache blocks. Try", "startup-oom"),
         ("exec /usr/bin/python3: exec format error", "cpu-arch-mismatch"),
         ("torch.distributed.DistBackendError: NCCL: ncclSystemError:", "shm-too-small"),
+        (
+            "UnexpectedAdmissionError: request for 'nvidia.com/gpu: 2' too large: maximum request "
+            "size for shared resources is 1",
+            "time-slicing-misuse",
+        ),
+        ("World size (2) is larger than the number of available GPUs (1)", "tp-exceeds-gpus"),
+        ("VLLM_PORT 'tcp://10.0.0.7:80' appears to be a URI", "service-env-collision"),
+        (
+            "User-specified max_model_len (65536) is greater than the derived max_model_len",
+            "max-len-exceeds-model",
+        ),
+        (
+            "Total number of attention heads (32) must be divisible by tensor parallel size (3).",
+            "tp-heads-indivisible",
+        ),
+        (
+            "48.01 GiB KV cache is needed, which is larger than the available KV cache memory",
+            "startup-oom",
+        ),
         ('Multi-Attach error for volume "pvc-1"', "rwo-shared-volume"),
     ],
 )
