@@ -1,14 +1,16 @@
 """What turns a node with AMD GPUs into one that pods can ask for."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from berth.planner.images import ChartImages
 from berth.planner.plan import AmdGpuSoftware
 from components import naming
+from components.chart_images import with_images
 
 CHART_REPOSITORY: Final = "https://rocm.github.io/gpu-operator"
 CERT_MANAGER_REPOSITORY: Final = "https://charts.jetstack.io"
@@ -22,6 +24,8 @@ class AmdGpuOperatorArgs:
     plan: AmdGpuSoftware
     system_nodes: bool
     """The cluster has system nodes of this stack, which then run the operator itself."""
+    images: Mapping[str, ChartImages] = field(default_factory=dict)
+    """By chart; one without comes as its chart names it."""
     after: Sequence[pulumi.Resource] = ()
 
 
@@ -44,7 +48,9 @@ class AmdGpuOperator(pulumi.ComponentResource):
             version=args.plan.cert_manager_version,
             repository=CERT_MANAGER_REPOSITORY,
             namespace=naming.CERT_MANAGER_NAMESPACE,
-            values=cert_manager_values(args.system_nodes),
+            values=with_images(
+                cert_manager_values(args.system_nodes), args.images.get("cert-manager")
+            ),
             after=args.after,
         )
         self.release = self._release(
@@ -53,7 +59,7 @@ class AmdGpuOperator(pulumi.ComponentResource):
             version=args.plan.gpu_operator_version,
             repository=CHART_REPOSITORY,
             namespace=naming.AMD_GPU_OPERATOR_NAMESPACE,
-            values=chart_values(args.plan),
+            values=with_images(chart_values(args.plan), args.images.get("gpu-operator-charts")),
             after=[certificates],
         )
         self.register_outputs({"release_name": self.release.name})

@@ -9,8 +9,10 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
+from berth.planner.images import ChartImages
 from berth.planner.plan import AutoscalerPlan, PoolPlan
 from components import naming
+from components.chart_images import with_images
 from components.iam import POD_IDENTITY, POD_IDENTITY_ACTIONS
 
 CHART_REPOSITORY: Final = "https://kubernetes.github.io/autoscaler"
@@ -30,6 +32,8 @@ class AutoscalerArgs:
     """The cluster has system nodes of this stack, which then run it."""
     in_aws: pulumi.ResourceOptions
     in_cluster: pulumi.ResourceOptions
+    images: ChartImages | None = None
+    """None: as the chart names them."""
     after: Sequence[pulumi.Resource] = ()
 
 
@@ -74,7 +78,7 @@ def declare_autoscaler(name: str, args: AutoscalerArgs) -> kubernetes.helm.v3.Re
         version=args.plan.chart_version,
         repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo=CHART_REPOSITORY),
         namespace=naming.SYSTEM_NAMESPACE,
-        values=chart_values(args),
+        values=with_images(chart_values(args), args.images),
         opts=pulumi.ResourceOptions.merge(
             args.in_cluster,
             pulumi.ResourceOptions(depends_on=[policy, identity, *args.after]),

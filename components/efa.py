@@ -8,7 +8,9 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
+from berth.planner.images import ChartImages
 from components import naming
+from components.chart_images import with_images
 
 PLUGIN_REPOSITORY: Final = "https://aws.github.io/eks-charts"
 
@@ -86,7 +88,7 @@ def declare_efa_security_group(
 
 
 def declare_efa_plugin(
-    name: str, version: str, options: pulumi.ResourceOptions
+    name: str, version: str, images: ChartImages | None, options: pulumi.ResourceOptions
 ) -> kubernetes.helm.v3.Release:
     """The device plugin that hands EFA interfaces out to pods; it tolerates the GPU taint."""
     return kubernetes.helm.v3.Release(
@@ -96,6 +98,6 @@ def declare_efa_plugin(
         version=version,
         repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo=PLUGIN_REPOSITORY),
         namespace=naming.SYSTEM_NAMESPACE,
-        values={"tolerations": [naming.gpu_toleration("nvidia")]},
+        values=with_images({"tolerations": [naming.gpu_toleration("nvidia")]}, images),
         opts=options,
     )

@@ -214,7 +214,10 @@ def _gpu_software(
             NvidiaGpuOperator(
                 naming.resource_name(name, "gpu-operator"),
                 NvidiaGpuOperatorArgs(
-                    plan=plan.gpu_software, system_nodes=system_nodes, after=after
+                    plan=plan.gpu_software,
+                    system_nodes=system_nodes,
+                    images=plan.chart_images.get("gpu-operator"),
+                    after=after,
                 ),
                 in_cluster,
             )
@@ -224,7 +227,10 @@ def _gpu_software(
             AmdGpuOperator(
                 naming.resource_name(name, "amd-gpu-operator"),
                 AmdGpuOperatorArgs(
-                    plan=plan.amd_gpu_software, system_nodes=system_nodes, after=after
+                    plan=plan.amd_gpu_software,
+                    system_nodes=system_nodes,
+                    images=plan.chart_images,
+                    after=after,
                 ),
                 in_cluster,
             )
@@ -248,11 +254,17 @@ def _scaling_and_network_software(
                 system_nodes=base.system_nodes,
                 in_aws=base.in_aws,
                 in_cluster=in_cluster,
+                images=plan.chart_images.get("cluster-autoscaler"),
                 after=base.workloads_need,
             ),
         )
     if plan.efa_plugin_version is not None:
-        declare_efa_plugin(naming.resource_name(name, "efa"), plan.efa_plugin_version, in_cluster)
+        declare_efa_plugin(
+            naming.resource_name(name, "efa"),
+            plan.efa_plugin_version,
+            plan.chart_images.get("aws-efa-k8s-device-plugin"),
+            in_cluster,
+        )
 
 
 def _hybrid_nodes(name: str, plan: Plan, stack: str, base: _Base) -> HybridNodes | None:

@@ -7,8 +7,10 @@ from typing import Any, Final
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from berth.planner.images import ChartImages
 from berth.planner.plan import GpuSoftware
 from components import naming
+from components.chart_images import with_images
 
 CHART_REPOSITORY: Final = "https://helm.ngc.nvidia.com/nvidia"
 
@@ -24,6 +26,8 @@ class NvidiaGpuOperatorArgs:
     plan: GpuSoftware
     system_nodes: bool = True
     """The cluster has system nodes of this stack, which then run the operator itself."""
+    images: ChartImages | None = None
+    """None: as the chart names them."""
     after: Sequence[pulumi.Resource] = ()
     """The nodes that run the operator itself."""
 
@@ -61,7 +65,7 @@ class NvidiaGpuOperator(pulumi.ComponentResource):
             version=args.plan.gpu_operator_version,
             repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo=CHART_REPOSITORY),
             namespace=naming.GPU_OPERATOR_NAMESPACE,
-            values=chart_values(args.system_nodes),
+            values=with_images(chart_values(args.system_nodes), args.images),
             timeout=INSTALL_TIMEOUT_S,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace, *args.after]),
         )

@@ -29,11 +29,20 @@ class Engine(Entry):
         return f"{tagged}@{self.digest}" if self.digest else tagged
 
 
+PullSecretForm = Literal["name", "names", "object", "objects"]
+"""A name, a list of names, `{name: ...}` or a list of such."""
+
+
 class Chart(Entry):
     """One Helm chart, called as its key."""
 
     repository_url: HttpUrl
     version: str
+    images: Annotated[Mapping[str, str], Field(min_length=1)]
+    """The images that run, by path in the chart's values; with a tag where the value has one."""
+    pull_secrets: Annotated[Mapping[str, PullSecretForm], Field(min_length=1)]
+    """Where the values take a pull secret, by path, and in which form."""
+    images_source: Source
     source: Source
 
 

@@ -123,21 +123,22 @@ def _stack(left: Interrupted) -> Iterator[Finding]:
     """The lock and the steps that nobody knows the end of."""
     where = f"stack {left.stack}"
     commands = [shell_line(words) for words in left.commands(f"{left.stack}-mended.json")]
-    for lock in left.locks:
-        state = "still runs" if lock.alive else "has ended"
-        found = f"locked since {lock.since} by process {lock.process} on {lock.host}, which {state}"
-        fix = commands[0] if commands else "wait until it has ended"
-        yield Finding(check=f"{where}: lock", ok=False, found=found, fix=fix)
-    if left.torn is not None and commands:
+    files, rest = commands[: len(left.torn)], commands[len(left.torn) :]
+    if files:
         yield Finding(
             check=f"{where}: state",
             ok=False,
-            found=f"{left.torn} was being written when the update was killed",
-            fix=f"{commands[-1]}; then run this again",
+            found="being written when the update was killed",
+            fix=f"{' && '.join(files)}; then run this again",
         )
-    if left.pending and commands:
+    for lock in left.locks:
+        state = "still runs" if lock.alive else "has ended"
+        found = f"locked since {lock.since} by process {lock.process} on {lock.host}, which {state}"
+        fix = rest[0] if rest else "wait until it has ended"
+        yield Finding(check=f"{where}: lock", ok=False, found=found, fix=fix)
+    if left.pending and rest:
         names = ", ".join(f"{p.operation} {p.urn.rsplit('::', 1)[-1]}" for p in left.pending)
-        fix = " && ".join(commands[1:] if left.locks else commands)
+        fix = " && ".join(rest[1:] if left.locks else rest)
         if left.unknown:
             unknown = ", ".join(urn.rsplit("::", 1)[-1] for urn in left.unknown)
             fix += f"; afterwards look in the cloud for {unknown}: delete what is there"

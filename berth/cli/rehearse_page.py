@@ -38,8 +38,10 @@ def _lines(result: Rehearsed) -> Iterator[str]:
 
 
 def _event(event: Event) -> Iterator[str]:
-    words = "; ".join(event.lines)
+    words = "; ".join(event.lines if event.ok else event.lines[:1])
     yield f"  {event.event:<10} {'ok' if event.ok else 'failed':<7} {event.seconds:6.1f} s  {words}"
+    if not event.ok:
+        yield from (f"    {line}" for line in event.lines[1:])
     for server in event.servers:
         yield f"    {server.server}: {_outcome(server)}"
 

@@ -28,12 +28,14 @@ class OnDemandCapacity(Config):
     """Instances at list price, started when needed, if the cloud has them."""
 
     type: Literal["ON_DEMAND"]
+    """Instances at list price, where AWS has some."""
 
 
 class SpotCapacity(Config):
     """Spare instances at a price that moves, taken back with two minutes' notice."""
 
     type: Literal["SPOT"]
+    """Spare instances, which AWS takes back at two minutes' notice."""
     instance_types: Annotated[
         tuple[Annotated[Text, Wanted("an instance type", "g6.2xlarge")], ...],
         Wanted("a list of instance types", "[g6.2xlarge, g6.4xlarge]"),
@@ -45,6 +47,7 @@ class ReservedCapacity(Config):
     """Instances of an On-Demand Capacity Reservation, paid whether they run or not."""
 
     type: Literal["ODCR"]
+    """Instances of an On-Demand Capacity Reservation."""
     availability_zone: AvailabilityZone
     """The one zone of the reservation."""
     instance_count: NodeCount
@@ -69,6 +72,7 @@ class CapacityBlock(Config):
     """Instances paid in advance for a fixed time: an EC2 Capacity Block for ML."""
 
     type: Literal["CAPACITY_BLOCK"]
+    """Instances paid in advance, for a time that is known."""
     reservation_id: ReservationId | None = None
     """The id that AWS gave the block; left out only with `purchase`."""
     purchase: Annotated[BlockPurchase, Wanted("a purchase", "{offering_id: ...}")] | None = None

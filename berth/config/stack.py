@@ -169,9 +169,11 @@ class ImagesConfig(Config):
     """Where images come from, where the public registries may not be used."""
 
     registry: Registry | None = None
-    """A mirror that holds every image below its usual name, such as `mirror.example.com/hub`."""
+    """A mirror that holds every image below its usual name, such as `mirror.example.com/hub`; those
+    of EKS add-ons stay with AWS's own registry of the region."""
     pull_secret: SecretName | None = None
-    """A Secret of type `kubernetes.io/dockerconfigjson` in the namespace of the model servers."""
+    """A Secret of type `kubernetes.io/dockerconfigjson`, in the namespace of the model servers and
+    of every operator that the stack installs."""
 
 
 class BudgetConfig(Config):

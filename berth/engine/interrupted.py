@@ -14,6 +14,8 @@ from pulumi.automation import PulumiCommand
 from pulumi.automation.errors import CommandError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
+ATTRIBUTES = ".attrs"
+"""Ending of the file that a backend of files keeps beside each of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +50,8 @@ class Interrupted:
 
     state: Mapping[str, Any]
     """The stack as its backend exports it; empty where that is torn."""
-    torn: Path | None = None
-    """The state's file, if the update was killed while it was being written."""
+    torn: Sequence[Path] = ()
+    """Files of the state that were being written when the update was killed."""
 
     def commands(self, state_file: str) -> list[list[str]]:
         """What mends it, in order; nothing where an update still runs.
@@ -60,10 +62,13 @@ class Interrupted:
         if any(lock.alive for lock in self.locks):
             return []
         found = []
+        for file in self.torn:
+            if file.suffix == ATTRIBUTES:  # what the file has without them is right
+                found.append(["rm", str(file)])
+            else:
+                found.append(["cp", f"{file}.bak", str(file)])
         if self.locks:
             found.append(["pulumi", "cancel", self.stack, "--yes"])
-        if self.torn is not None:
-            found.append(["cp", f"{self.torn}.bak", str(self.torn)])
         if self.pending:
             of_stack = ["--stack", self.stack]
             found += [
@@ -121,7 +126,7 @@ def read_interrupted(
     """
     folder = backend_folder(_backend(command, work_dir, environment))
     locks, torn = _locks(folder, stack), _torn(folder, stack)
-    if torn is not None:
+    if torn:
         return Interrupted(stack=stack, locks=locks, pending=(), state={}, torn=torn)
     said = command.run(["stack", "export", "--stack", stack], str(work_dir), environment)
     state = json.loads(said.stdout)
@@ -155,14 +160,14 @@ def backend_folder(url: str) -> Path | None:
     return Path(unquote(parts.netloc + parts.path)).expanduser()
 
 
-def _torn(folder: Path | None, stack: str) -> Path | None:
-    """The file of a state that is no document while the one before it is still there."""
+def _torn(folder: Path | None, stack: str) -> list[Path]:
+    """A state that is no document while the one before it is still there; torn attributes."""
     if folder is None:
-        return None
-    for file in folder.glob(f".pulumi/stacks/**/{_short(stack)}.json"):
-        if not _is_document(file) and _is_document(Path(f"{file}.bak")):
-            return file
-    return None
+        return []
+    files = sorted(folder.glob(f".pulumi/stacks/**/{_short(stack)}.json"))
+    states = [f for f in files if not _is_document(f) and _is_document(Path(f"{f}.bak"))]
+    beside = [Path(f"{file}{ATTRIBUTES}") for file in files]
+    return [*states, *(file for file in beside if file.is_file() and not _is_document(file))]
 
 
 def _is_document(file: Path) -> bool:

@@ -10,6 +10,7 @@ from berth.config.stack import ExistingTier, HybridTier, ModelConfig, NewCluster
 from berth.planner.account import Account
 from berth.planner.errors import PlanError, problem
 from berth.planner.host import HostNeeds, host_needs, least_memory_gib, node_share
+from berth.planner.images import chart_images, mirrored
 from berth.planner.network import plan_existing_network, plan_network, plan_system_pool
 from berth.planner.placement import Placement, place
 from berth.planner.plan import Plan, ServerPlan, SpeedPlan
@@ -28,7 +29,6 @@ from berth.planner.software import (
     amd_gpu_software,
     autoscaler,
     efa_plugin_version,
-    mirrored,
     nvidia_gpu_software,
 )
 from berth.planner.speed.forecast import Calibration
@@ -110,6 +110,7 @@ def make_plan(
         amd_gpu_software=amd_gpu_software(config, pools, catalog),
         autoscaler=autoscaler(config, pools, catalog),
         efa_plugin_version=efa_plugin_version(pools, catalog),
+        chart_images=chart_images(config, catalog),
         pools=pools,
         servers={
             server.name: replace(
@@ -271,7 +272,7 @@ def _server_plan(
         load=server.config.load,
         vllm_args=vllm_args(_options(server)),
         vllm_version=engine.version,
-        image=mirrored(engine.image, config),
+        image=mirrored(engine.image, config.images.registry if config.images else None),
         pull_secret=config.images.pull_secret if config.images else None,
         tiers=server.config.tiers,
         gpu_resource=tier.gpu.resource,

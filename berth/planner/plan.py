@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # what plans of one model need not load
     from berth.config.capacity import Capacity
     from berth.config.cluster import Cluster
     from berth.config.stack import BudgetConfig, LoadConfig
+    from berth.planner.images import ChartImages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +279,8 @@ class Plan:
     """None where the stack makes no nodes, or the cluster has an autoscaler."""
     efa_plugin_version: str | None = None
     """Of the chart that hands out EFA interfaces; None where no server spans nodes."""
+    chart_images: Mapping[str, "ChartImages"] = field(default_factory=dict)
+    """By chart; empty where images come from the public registries."""
     pools: Mapping[str, PoolPlan]
     servers: Mapping[str, ServerPlan]
     usd_per_gpu_hour: Mapping[str, Decimal]

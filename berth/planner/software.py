@@ -60,16 +60,6 @@ def efa_plugin_version(pools: Mapping[str, PoolPlan], catalog: Catalog) -> str |
     return catalog.software.charts["aws-efa-k8s-device-plugin"].version
 
 
-def mirrored(image: str, config: StackConfig) -> str:
-    """The image at the stack's own registry, where it has one."""
-    registry = config.images.registry if config.images else None
-    if registry is None:
-        return image
-    host, slash, rest = image.partition("/")
-    is_host = slash and ("." in host or ":" in host)
-    return f"{registry}/{rest if is_host else image}"
-
-
 def _wanted(part: Installable, config: StackConfig) -> bool:
     """A new cluster has nothing yet; to one that exists the stack adds what it is told."""
     if isinstance(config.cluster, NewCluster):

@@ -8,6 +8,9 @@ from berth.rehearsal.node_group import NodeGroup
 from berth.rehearsal.placing import admitted, preference
 from berth.rehearsal.quantity import Amounts, amounts, fits, less, pod_requests
 
+Room = tuple[str, Amounts]
+"""A node by the name of its group, and what is free on it."""
+
 AUTOSCALER: Final = ("app.kubernetes.io/name", "aws-cluster-autoscaler")
 
 
@@ -34,7 +37,7 @@ def waiting(pods: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def wanted_sizes(
     pods: Sequence[Mapping[str, Any]],
     groups: Sequence[NodeGroup],
-    coming: Mapping[str, int],
+    rooms: Sequence[Room],
     catalog: Catalog,
 ) -> dict[str, int]:
     """By node group, how many nodes it needs so that all waiting pods find a place.
@@ -42,27 +45,27 @@ def wanted_sizes(
     Args:
         pods: those that wait.
         groups: of the cluster.
-        coming: nodes of each group that are ordered and not there yet; pods fill these first.
+        rooms: what is free on their nodes, those that are on their way included; pods fill these
+            first.
         catalog: says how large a node of a group is.
     """
     sizes = {group.name: group.desired for group in groups}
-    rooms: list[tuple[NodeGroup, Amounts]] = []
-    for group in groups:
-        rooms += [(group, _free(group, catalog)) for _ in range(coming.get(group.name, 0))]
+    left = list(rooms)
     for pod in pods:
         spec, wanted = pod["spec"], pod_requests(pod["spec"])
         suited = [g for g in groups if _suits(g, spec, wanted, catalog)]
+        names = {group.name for group in suited}
         place = next(
-            (i for i, (g, free) in enumerate(rooms) if g in suited and fits(wanted, free)), None
+            (i for i, (name, free) in enumerate(left) if name in names and fits(wanted, free)), None
         )
         if place is not None:
-            rooms[place] = (rooms[place][0], less(rooms[place][1], wanted))
+            left[place] = (left[place][0], less(left[place][1], wanted))
             continue
         room = [group for group in suited if sizes[group.name] < group.most]
         if room:
             best = max(room, key=lambda g: preference(spec, g.node(0, catalog).labels))
             sizes[best.name] += 1
-            rooms.append((best, less(_free(best, catalog), wanted)))
+            left.append((best.name, less(_free(best, catalog), wanted)))
     return {g.name: sizes[g.name] for g in groups if sizes[g.name] != g.desired}
 
 

@@ -55,6 +55,8 @@ class Options:
     """Folder that holds the folders of all control planes; None: Berth's own."""
     ready_after_ms: Mapping[str, int] | None = None
     """How long the pods of each model server take from their start until they are ready."""
+    speed: float = 1.0
+    """How many times faster than in life that is."""
     context: str = "berth-rehearsal"
     """Name of the one context of the kubeconfig."""
 
@@ -181,7 +183,7 @@ class ControlPlane:
         self.token = new_token()
         write_private(self.folder / "tokens.csv", token_file(self.token))
         write_private(self.folder / "signing.key", new_signing_key())
-        stages = stages_document(self._options.ready_after_ms or {})
+        stages = stages_document(self._options.ready_after_ms or {}, self._options.speed)
         (self.folder / "stages.yaml").write_text(stages, "utf-8")
         self._tell({"start": first_programs(programs, self.folder, ports)})
         self._wait_until_ready(ports)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from berth.config.capacity import CapacityBlock
+from berth.planner.blocks import is_open
 from berth.planner.plan import Plan
 from berth.rehearsal.node import TIER_LABEL
 from berth.rehearsal.quantity import amount, amounts, less, pod_requests, total
@@ -27,6 +29,8 @@ def explanation(
         pool = plan.pools.get(tier)
         if pool is None:
             return f"no tier of the stack is called {tier}"
+        if isinstance(pool.capacity, CapacityBlock) and not is_open(pool.capacity, plan.as_of):
+            return f"the block of tier {tier} is not open on {plan.as_of}, so it has no node"
         most = f"it may have {pool.max_nodes}" if pool.max_nodes else "its max_nodes is 0"
         return f"tier {tier} has no node now; {most}"
     lacking = LACKS.search(words)

@@ -1,5 +1,6 @@
 """Looks at the cluster all the time and writes down when what happened."""
 
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -10,6 +11,8 @@ from berth.rehearsal.api import Api, ApiError, Object
 from berth.rehearsal.stages import MODEL_SERVER, SERVER_LABEL
 
 LOOK_S: Final = 0.25
+ASIDE: Final = re.compile(r" (?:no new claims|preemption:)")
+"""Where the scheduler begins to tell that taking room from others would not help."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,5 +138,5 @@ def scheduler_words(pod: Mapping[str, Any]) -> str:
         return ""
     for condition in pod["status"].get("conditions") or ():
         if condition.get("reason") == "Unschedulable":
-            return str(condition.get("message", ""))
+            return ASIDE.split(str(condition.get("message", "")))[0].rstrip(" .")
     return ""

@@ -51,7 +51,7 @@ class Rehearsal:
         return result
 
     def _up(self) -> Event:
-        event = self._event("up")
+        event, started_s = self._event("up"), time.monotonic()
         setup = self._setup
         try:
             with limited(self._limit_s, setup.observer, setup.world):
@@ -61,7 +61,7 @@ class Rehearsal:
                     wait_until_settled(setup.observer, setup.world)
                     self.result.settled = True
         except GaveUpError as error:
-            event.ok = False
+            event.ok, event.seconds = False, time.monotonic() - started_s
             setup.observer.look()
             event.lines += [f"up: {error}", *self._not_ready()]
         event.servers = outcomes(setup.observer, self._wish.plan)
@@ -139,9 +139,11 @@ class Rehearsal:
             right = replicas_in_place(self.result.pods, server)
             if right != server.replicas:
                 tiers = " or ".join(server.tiers or (server.tier,))
+                reasons = [row.reason for row in self.result.pods if row.server == name]
+                why = next(filter(None, reasons), "its pods are not ready or on another tier")
                 found.append(
                     f"berth:models.{name}: {right} of {server.replicas} replicas run on {tiers}; "
-                    "see the reasons of its pods"
+                    f"{why}"
                 )
         for event in self.result.events:
             if not event.ok:

@@ -84,7 +84,9 @@ class StackSetup:
         program = find_or_make("pulumi")
         cluster = wish.plan.cluster
         context = cluster.context if isinstance(cluster, ExistingCluster) else "berth-rehearsal"
-        options = Options(ready_after_ms=ready_after_ms(wish.plan, wish.speed), context=context)
+        options = Options(
+            ready_after_ms=ready_after_ms(wish.plan, wish.speed), speed=wish.speed, context=context
+        )
         self.plane = plane = self._held.enter_context(ControlPlane(options))
         state = plane.folder / "state"
         authority = base64.b64encode(plane.certificate).decode()

@@ -57,7 +57,7 @@ def pod_rows(observer: Observer, plan: Plan) -> list[PodRow]:
                 node=node,
                 tier=tiers.get(node, ""),
                 phase=_phase(pod),
-                reason="; ".join(filter(None, (words.rstrip("."), why))),
+                reason="; ".join(filter(None, (words, why))),
             )
         )
     return rows

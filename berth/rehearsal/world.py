@@ -2,19 +2,22 @@
 
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from berth.catalog.load import Catalog
+from berth.config.capacity import CapacityBlock
 from berth.offline.cloud import Cloud
+from berth.planner.blocks import is_open
 from berth.planner.plan import Plan
 from berth.rehearsal.addons import addon_objects
-from berth.rehearsal.api import Api
-from berth.rehearsal.autoscaling import is_running, waiting, wanted_sizes
+from berth.rehearsal.api import Api, Object
+from berth.rehearsal.autoscaling import Room, is_running, waiting, wanted_sizes
 from berth.rehearsal.given_nodes import given_nodes
-from berth.rehearsal.node import Node
+from berth.rehearsal.node import TIER_LABEL, Node
 from berth.rehearsal.node_group import NodeGroup, node_groups, resize
+from berth.rehearsal.quantity import Amounts, amounts, less, pod_requests, total
 
 NODE_START_S: Final = 180
 """From the order of a GPU instance until its node is ready; a rule of ours (low evidence)."""
@@ -72,10 +75,20 @@ class World(threading.Thread):
 
     def step(self) -> None:
         """Bring the cluster to what the cloud says now."""
-        groups = node_groups(self._cloud)
+        groups = [self._as_given_out(group) for group in node_groups(self._cloud)]
         self._keep_nodes(groups)
         self._keep_addons()
         self._scale(groups)
+
+    def _as_given_out(self, group: NodeGroup) -> NodeGroup:
+        """The group with no more nodes than AWS gives out: none of a block that is not open."""
+        tier = (group.properties.get("labels") or {}).get(TIER_LABEL)
+        pool = self._plan.pools.get(tier or "")
+        if pool is None or not isinstance(pool.capacity, CapacityBlock):
+            return group
+        if is_open(pool.capacity, self._plan.as_of):
+            return group
+        return replace(group, desired=0, most=0)
 
     @property
     def waits_for_nodes(self) -> bool:
@@ -100,6 +113,16 @@ class World(threading.Thread):
                 self._api.create("/api/v1/nodes", node.document())
                 order.made = True
 
+    def _rooms(self, pods: Sequence[Object]) -> list[Room]:
+        """What is free on every node, also on those that are still on their way."""
+        taken: dict[str, list[Amounts]] = {}
+        for pod in pods:
+            taken.setdefault(pod["spec"].get("nodeName", ""), []).append(pod_requests(pod["spec"]))
+        return [
+            (order.group, less(amounts(order.node.size.allocatable), total(taken.get(name, ()))))
+            for name, order in self._orders.items()
+        ]
+
     def _keep_addons(self) -> None:
         wanted = addon_objects(self._cloud)
         for path in [path for path in self._addons if path not in wanted]:
@@ -116,13 +139,7 @@ class World(threading.Thread):
         pods = self._api.items("/api/v1/pods")
         if not is_running(pods):
             return
-        coming = {
-            group.name: sum(
-                not order.made and order.group == group.name for order in self._orders.values()
-            )
-            for group in groups
-        }
-        sizes = wanted_sizes(waiting(pods), groups, coming, self._catalog)
+        sizes = wanted_sizes(waiting(pods), groups, self._rooms(pods), self._catalog)
         for group in groups:
             if group.name in sizes:
                 resize(self._cloud, group, sizes[group.name])

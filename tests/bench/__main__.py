@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-MEASURES = ("preview", "tiers", "plans", "search", "costs")
+MEASURES = ("preview", "tiers", "plans", "search", "costs", "policies", "rehearsal")
 """Modules here, each with a `main` that prints what it measured."""
 
 

@@ -167,12 +167,14 @@ def test_a_state_that_was_being_written_is_the_one_before_it(
         kill_after(setup, 20)
         backend = Path(setup.target.environment["PULUMI_BACKEND_URL"].removeprefix("file://"))
         (state,) = backend.glob(f".pulumi/stacks/**/{STACK}.json")
+        attributes = Path(f"{state}.attrs")
         state.write_text("")
+        attributes.write_text("")
 
         left = looked_at(setup)
         mend(setup, left)
         mended = looked_at(setup)
 
-    assert left.torn == state
-    assert [words[0] for words in left.commands("x")] == ["pulumi", "cp"]
-    assert (mended.torn, mended.locks) == (None, [])
+    assert list(left.torn) == [state, attributes]
+    assert [words[0] for words in left.commands("x")] == ["cp", "rm", "pulumi"]
+    assert (mended.torn, mended.locks) == ((), [])

@@ -93,6 +93,11 @@ class OfflineStack:
         assert ended.returncode == code, ended.stdout
         return ended.stdout
 
+    def exported(self) -> dict[str, Any]:
+        """The whole state, as `pulumi stack export` writes it."""
+        state: dict[str, Any] = json.loads(self.run("stack", "export"))
+        return state
+
     def change_summary(self, *arguments: str) -> dict[str, int]:
         """How many resources a preview would create, update, replace, delete or keep."""
         out = self.run("preview", "--json", *arguments)

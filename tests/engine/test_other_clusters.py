@@ -9,6 +9,7 @@ import yaml
 
 from berth.engine.tools import Program
 from berth.offline.cloud import Cloud
+from tests.aws_api.service_models import refusals_of_state
 from tests.engine.checkout import ROOT, OfflineStack
 
 pytestmark = pytest.mark.engine
@@ -46,7 +47,9 @@ def write(stack: OfflineStack, cluster: dict[str, Any], tiers: dict[str, Any], t
 
 
 def up_twice(stack: OfflineStack) -> tuple[str, dict[str, int]]:
-    return stack.run("up", "--yes", "--skip-preview"), stack.change_summary()
+    said = stack.run("up", "--yes", "--skip-preview")
+    assert refusals_of_state(stack.exported()) == []
+    return said, stack.change_summary()
 
 
 def test_hybrid_hosts_get_a_secret_file_each(stack: OfflineStack) -> None:

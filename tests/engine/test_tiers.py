@@ -9,6 +9,7 @@ import yaml
 
 from berth.engine.tools import Program
 from berth.offline.cloud import Cloud
+from tests.aws_api.service_models import refusals_of_state
 from tests.engine.checkout import ROOT, OfflineStack
 
 pytestmark = pytest.mark.engine
@@ -105,6 +106,7 @@ def test_every_tier_is_made_once_and_changed_as_its_kind_allows(
     stack.stack_file.write_text(stack_text(kind), encoding="utf-8")
     planned = operations(stack, NODE_GROUP)
     stack.run("up", "--yes", "--skip-preview")
+    refused = refusals_of_state(stack.exported())
     again = stack.change_summary()
     stack.stack_file.write_text(stack_text(kind, max_nodes=3), encoding="utf-8")
     more_nodes = operations(stack, NODE_GROUP)
@@ -112,6 +114,7 @@ def test_every_tier_is_made_once_and_changed_as_its_kind_allows(
     groups, templates = operations(stack, NODE_GROUP), operations(stack, TEMPLATE)
 
     assert planned == dict.fromkeys({*tiers, "system"}, "create")
+    assert refused == []
     assert set(again) == {"same"}
     assert more_nodes == dict.fromkeys(tiers, "update") | {"system": "same"}
     assert {tier: groups[tier] for tier in TIERS} == dict.fromkeys(

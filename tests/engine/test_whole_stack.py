@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from berth.engine.tools import Program
+from tests.aws_api.service_models import refusals_of_state
 from tests.engine.checkout import ROOT, OfflineStack, edit
 
 pytestmark = pytest.mark.engine
@@ -18,12 +19,14 @@ def l4_dev(pulumi_cli: Program, tmp_path: Path) -> OfflineStack:
 def test_up_then_nothing_to_do_then_one_change_then_nothing_left(l4_dev: OfflineStack) -> None:
     planned = l4_dev.change_summary()
     said = l4_dev.run("up", "--yes", "--skip-preview")
+    refused = refusals_of_state(l4_dev.exported())
     again = l4_dev.change_summary()
     edit(l4_dev.stack_file, "max_nodes: 2", "max_nodes: 3")
     changed = l4_dev.change_summary()
     l4_dev.run("up", "--yes", "--skip-preview")
     l4_dev.run("destroy", "--yes", "--skip-preview")
 
+    assert refused == []
     assert set(planned) == {"create"}
     assert "USD per month" in said or "a month" in said
     assert set(again) == {"same"}
@@ -33,6 +36,17 @@ def test_up_then_nothing_to_do_then_one_change_then_nothing_left(l4_dev: Offline
     assert "no resources" in l4_dev.run("stack", "--show-ids").lower() or (
         "0 resources" in l4_dev.run("stack")
     )
+
+
+def test_aws_takes_every_resource_of_the_block_stack(pulumi_cli: Program, tmp_path: Path) -> None:
+    h100_prod = OfflineStack(pulumi_cli, ROOT, tmp_path / "state", "h100-prod").make()
+    h100_prod.run("up", "--yes", "--skip-preview")
+    exported = h100_prod.exported()
+
+    assert "aws:eks/nodeGroup:NodeGroup" in {
+        each["type"] for each in exported["deployment"]["resources"]
+    }
+    assert refusals_of_state(exported) == []
 
 
 def test_a_token_is_a_secret_in_output_and_state(l4_dev: OfflineStack) -> None:

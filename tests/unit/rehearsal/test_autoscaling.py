@@ -1,5 +1,6 @@
 """Which pool grows for a pod that waits, and by how much."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from berth.catalog.load import load_catalog
 from berth.offline.cloud import Cloud, Record
-from berth.rehearsal.autoscaling import is_running, waiting, wanted_sizes
+from berth.rehearsal.autoscaling import Room, is_running, waiting, wanted_sizes
 from berth.rehearsal.node_group import NODE_GROUP, NodeGroup, node_groups
 from berth.rehearsal.placing import admitted, tolerates
 
@@ -46,27 +47,32 @@ def pod(gpus: int, tier: str | None = "l4", **spec: Any) -> dict[str, Any]:
     }
 
 
+def room(group: str, gpus: int) -> Room:
+    return group, {"nvidia.com/gpu": Decimal(gpus), "pods": Decimal(100)}
+
+
 @pytest.mark.parametrize(
-    ("pods", "coming", "expected"),
+    ("pods", "rooms", "expected"),
     [
-        pytest.param([pod(1)], {}, {"l4": 1}, id="one"),
-        pytest.param([pod(1)] * 4, {}, {"l4": 1}, id="four-share-a-node"),
-        pytest.param([pod(3), pod(2)], {}, {"l4": 2}, id="two-that-do-not-fit-together"),
-        pytest.param([pod(4)] * 9, {}, {"l4": 3}, id="never-above-the-most"),
-        pytest.param([pod(1)], {"l4": 1}, {}, id="one-is-coming"),
-        pytest.param([pod(5)], {}, {}, id="larger-than-a-node"),
-        pytest.param([pod(1, tolerations=[])], {}, {}, id="kept-away-by-the-taint"),
-        pytest.param([pod(1, tier="b200")], {}, {}, id="no-such-tier"),
-        pytest.param([pod(8, tier="h100")], {}, {"h100": 1}, id="the-tier-it-asks-for"),
+        pytest.param([pod(1)], [], {"l4": 1}, id="one"),
+        pytest.param([pod(1)] * 4, [], {"l4": 1}, id="four-share-a-node"),
+        pytest.param([pod(3), pod(2)], [], {"l4": 2}, id="two-that-do-not-fit-together"),
+        pytest.param([pod(4)] * 9, [], {"l4": 3}, id="never-above-the-most"),
+        pytest.param([pod(1)] * 2, [room("l4", 2)], {}, id="there-is-room-on-a-node"),
+        pytest.param([pod(1)] * 3, [room("l4", 2)], {"l4": 1}, id="for-two-of-three"),
+        pytest.param([pod(5)], [], {}, id="larger-than-a-node"),
+        pytest.param([pod(1, tolerations=[])], [], {}, id="kept-away-by-the-taint"),
+        pytest.param([pod(1, tier="b200")], [], {}, id="no-such-tier"),
+        pytest.param([pod(8, tier="h100")], [], {"h100": 1}, id="the-tier-it-asks-for"),
     ],
 )
 def test_sizes(
     groups: list[NodeGroup],
     pods: list[dict[str, Any]],
-    coming: dict[str, int],
+    rooms: list[Room],
     expected: dict[str, int],
 ) -> None:
-    assert wanted_sizes(pods, groups, coming, CATALOG) == expected
+    assert wanted_sizes(pods, groups, rooms, CATALOG) == expected
 
 
 def test_the_preferred_tier_grows_first(groups: list[NodeGroup]) -> None:
@@ -79,7 +85,7 @@ def test_the_preferred_tier_grows_first(groups: list[NodeGroup]) -> None:
     ]
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
 
-    sizes = wanted_sizes([pod(1, tier=None, affinity=affinity)], groups, {}, CATALOG)
+    sizes = wanted_sizes([pod(1, tier=None, affinity=affinity)], groups, [], CATALOG)
 
     assert sizes == {"h100": 1}
 

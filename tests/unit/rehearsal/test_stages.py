@@ -35,3 +35,18 @@ def test_the_common_stage_leaves_model_servers_to_theirs() -> None:
     ]
 
     assert excluded["values"] == ["vllm"]
+
+
+def test_whether_the_probe_waits_is_counted_in_life() -> None:
+    """4,583 ms on a clock 60 times faster are 275 s; the two stages exclude each other."""
+    made = {
+        each["metadata"]["name"]: each["spec"]
+        for each in yaml.safe_load_all(stages_document({"chat": 4583}, 60.0))
+    }
+
+    ready = made["pod-ready-chat"]["selector"]["matchExpressions"][-1]
+    killed = made["pod-killed-chat"]["selector"]["matchExpressions"][-1]
+    assert "< 275" in ready["key"]
+    assert ready["key"] == killed["key"]
+    assert (ready["operator"], killed["operator"]) == ("NotIn", "In")
+    assert "pod-killed" not in made
