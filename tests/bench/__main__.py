@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-MEASURES = ("preview", "tiers", "plans", "search")
+MEASURES = ("preview", "tiers", "plans", "search", "policies")
 """Modules here, each with a `main` that prints what it measured."""
 
 
