@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: setup preview test test-long lint bench accuracy schema lock clean
+.PHONY: setup preview test test-long lint bench accuracy mutate schema lock clean
 .DEFAULT_GOAL := setup
 
 # A checkout that was copied or moved holds an environment that still points to the old place.
@@ -51,6 +51,10 @@ bench: $(READY)
 # How right the planner is, against logs and figures from outside.
 accuracy: $(READY)
 	@$(RUN) -m tests.accuracy
+
+# Flips each comparison and boolean of the rules; names those that no test notices.
+mutate: $(READY)
+	@$(RUN) -m tests.mutation
 
 schema: $(READY)
 	@$(RUN) -m berth schema

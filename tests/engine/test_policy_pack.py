@@ -41,7 +41,7 @@ k8s.helm.v3.Release(
     namespace="gpu-operator",
     repository_opts={"repo": "https://helm.ngc.nvidia.com/nvidia"},
     values={
-        "driver": {"enabled": False},
+        "driver": {"enabled": DRIVER},
         "toolkit": {"enabled": False},
         "daemonsets": {"tolerations": [{"operator": "Exists"}]},
     },
@@ -95,6 +95,7 @@ k8s.apps.v1.Deployment(
 )
 """
 RIGHT = {
+    "DRIVER": "False",
     "TAINTS": "1",
     "TOLERATIONS": '[{"key": "nvidia.com/gpu", "operator": "Exists"}]',
     "TAG": "v1",
@@ -169,6 +170,14 @@ def test_a_stack_that_cannot_schedule_is_refused_with_the_fix(make_stack: Any) -
         "spec.template.spec" in seen.output
     )
     assert "never-shown" not in seen.output
+
+
+def test_the_values_of_a_helm_release_are_judged(make_stack: Any) -> None:
+    """An image that has a driver, and an operator that brings another one."""
+    (event,) = preview(make_stack(DRIVER="True")).violations
+
+    assert event["policyName"] == "driver-double-install"
+    assert event["resourceUrn"].endswith("kubernetes:helm.sh/v3:Release::gpu-operator")
 
 
 def test_the_event_carries_what_a_report_needs(make_stack: Any) -> None:
