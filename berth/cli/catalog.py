@@ -30,6 +30,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("what", choices=sorted(LISTS), metavar="|".join(sorted(LISTS)))
     parser.add_argument("name", nargs="?", metavar="TEXT", help="only rows whose name has this")
     parser.add_argument("--region", default=DEFAULT_REGION, help=f"of prices; {DEFAULT_REGION}")
+    parser.add_argument(
+        "--older-than",
+        type=_days,
+        metavar="DAYS",
+        help="of prices: only those in force that were read more than so many days ago, as in 90d",
+    )
     parser.add_argument("--json", action="store_true", help="the rows as JSON")
 
 
@@ -39,8 +45,15 @@ def run(args: argparse.Namespace) -> int:
     if args.what == "prices" and args.region not in regions:
         hint = did_you_mean(args.region, regions, f"known are {', '.join(regions)}")
         return _refuse(f"no price in the region {plain(args.region)} is known; {hint}")
+    if args.older_than is not None and args.what != "prices":
+        return _refuse(f"--older-than is of prices, not of {args.what}; leave it out")
     wanted = (args.name or "").casefold()
     rows = [row for row in LISTS[args.what](args.region) if wanted in str(row["name"]).casefold()]
+    if args.older_than is not None:
+        rows = _older(rows, args.older_than)
+        if not rows:
+            print(f"no price in force in {args.region} is older than {args.older_than} days")
+            return 0
     if not rows:
         return _refuse(f"nothing of {args.what} is called {plain(args.name)}; leave the name out")
     if args.json:
@@ -48,6 +61,19 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(rows)
     return 0
+
+
+def _days(text: str) -> int:
+    number = text.removesuffix("d")
+    if not number.isascii() or not number.isdigit() or len(number) > 6:
+        raise argparse.ArgumentTypeError(f"{plain(text)} is no number of days; write it as 90d")
+    return int(number)
+
+
+def _older(rows: list[Row], days: int) -> list[Row]:
+    """Of each item the price in force, where it is older than that."""
+    in_force = {(row["name"], row["option"]): row for row in rows}
+    return [row for row in in_force.values() if int(row["days_old"]) > days]
 
 
 def _refuse(line: str) -> int:

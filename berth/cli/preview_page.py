@@ -83,11 +83,14 @@ def _verdict(report: Report) -> Iterator[Text]:
     for paid in report.estimate.one_off:
         line.append(f", and {with_commas(paid.usd)} USD paid once")
     yield line
+    per_token = {each.name: each.usd_per_1m_output_tokens for each in report.estimate.servers}
     for server in report.plan.servers.values():
+        usd = per_token.get(server.name)
         yield Text(
             f"{server.name}: {server.model} in {_format(server)}, "
             f"{_count(server.replicas, 'replica')} of {_count(server.gpus_per_replica, 'GPU')} "
             f"on {server.tier}"
+            + (f", {with_commas(usd)} USD per million output tokens" if usd is not None else "")
         )
     for pool in report.plan.pools.values():
         gpus = pool.planned_nodes * pool.gpus_per_node

@@ -60,3 +60,18 @@ def test_what_is_not_there_is_refused(
 
     assert code == 2
     assert capsys.readouterr().err.startswith(line)
+
+
+def test_prices_that_were_read_long_ago_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """gp3 in us-east-1 was read on 2024-07-01; nothing is a hundred years old."""
+    assert berth_catalog("prices", "gp3", "--older-than", "90d", "--json") == 0
+    (old,) = json.loads(capsys.readouterr().out)
+    assert (old["name"], old["checked"]) == ("gp3", "2024-07-01")
+
+    assert berth_catalog("prices", "--older-than", "36500d") == 0
+    assert "no price in force in us-east-1 is older than 36500 days" in capsys.readouterr().out
+
+
+def test_only_prices_have_an_age_to_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert berth_catalog("gpus", "--older-than", "90d") == 2
+    assert "--older-than is of prices, not of gpus" in capsys.readouterr().err
