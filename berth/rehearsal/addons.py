@@ -16,6 +16,8 @@ NAMESPACE: Final = "kube-system"
 STAND_IN_LABEL: Final = "berth.dev/stand-in"
 """On every pod that only stands for one of somebody else's."""
 
+COMPUTE_TYPE: Final = "eks.amazonaws.com/compute-type"
+"""Label of a node that EKS does not make as it makes others."""
 ALL: Final = [{"operator": "Exists"}]
 CRITICAL: Final = [
     {"key": "CriticalAddonsOnly", "operator": "Exists"},
@@ -52,9 +54,13 @@ def _workload(addon: str, entry: Mapping[str, Any], values: Mapping[str, Any]) -
             {"name": "stand-in", "image": addon, "resources": {"requests": requests}},
         ],
     }
+    expressions: list[Mapping[str, Any]] = []
     if "node_label" in entry:
-        expression = {"key": entry["node_label"], "operator": "Exists"}
-        terms = [{"matchExpressions": [expression]}]
+        expressions.append({"key": entry["node_label"], "operator": "Exists"})
+    if entry.get("hybrid") is False:
+        expressions.append({"key": COMPUTE_TYPE, "operator": "NotIn", "values": ["hybrid"]})
+    if expressions:
+        terms = [{"matchExpressions": expressions}]
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         pod["affinity"] = {"nodeAffinity": required}
     spec: dict[str, Any] = {

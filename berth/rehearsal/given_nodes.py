@@ -2,6 +2,7 @@
 
 from berth.catalog.load import Catalog
 from berth.planner.plan import Plan, PoolPlan
+from berth.rehearsal.addons import COMPUTE_TYPE
 from berth.rehearsal.node import (
     ROLE_LABEL,
     TIER_LABEL,
@@ -32,7 +33,7 @@ def _host(pool: PoolPlan, number: int, catalog: Catalog) -> Node:
     labels = {TIER_LABEL: pool.tier}
     provider_id = ""
     if pool.source == "hybrid":
-        labels |= {ROLE_LABEL: "gpu", "eks.amazonaws.com/compute-type": "hybrid"}
+        labels |= {ROLE_LABEL: "gpu", COMPUTE_TYPE: "hybrid"}
         provider_id = f"eks-hybrid:///{instance_id(name).replace('i-', 'mi-')}"
     return Node(
         name=name,

@@ -73,9 +73,16 @@ def write_plugin(pulumi_home: Path, python: str, chart_map: Path) -> None:
 
 
 def private_environment(folder: Path, kubeconfig: Path) -> dict[str, str]:
-    """What keeps kubectl's and Helm's own files in the rehearsal's folder."""
+    """What keeps the files of kubectl, Helm and the providers in the rehearsal's folder."""
+    temporary = folder / "tmp"  # Pulumi's Kubernetes plugin leaves copies of the kubeconfig there
+    temporary.mkdir(exist_ok=True)
     path = os.environ.get("PATH", os.defpath)
     names = ("CACHE", "CONFIG", "DATA")
     helm = {f"HELM_{name}_HOME": str(folder / "helm" / name.lower()) for name in names}
     commands = os.pathsep.join((str(folder / "bin"), path))
-    return {**helm, "KUBECONFIG": str(kubeconfig), "PATH": commands}
+    return {
+        **helm,
+        "KUBECONFIG": str(kubeconfig),
+        "PATH": commands,
+        "TMPDIR": str(temporary),
+    }

@@ -21,6 +21,31 @@ from tests.engine.checkout import ROOT
 pytestmark = pytest.mark.cluster
 
 PATIENCE_S = 60
+HYBRID = """
+config:
+  aws:region: us-east-1
+  berth:environment: dev
+  berth:as_of: 2026-11-30
+  berth:cluster:
+    kubernetes_version: "1.35"
+    endpoint: private
+    hybrid: {node_cidrs: [10.80.0.0/16], pod_cidrs: [10.85.0.0/16]}
+  berth:tiers:
+    mi300x:
+      source: hybrid
+      hosts: own
+      gpu: MI300X
+      gpus_per_node: 8
+      vcpus_per_node: 384
+      nodes: 1
+  berth:models:
+    chat:
+      model: meta-llama/Llama-3.3-70B-Instruct
+      tier: mi300x
+      quantization: fp8
+      max_model_len: 16384
+      replicas: 2
+"""
 
 
 def rehearse(stack: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -116,6 +141,22 @@ def test_a_second_up_changes_nothing_and_destroy_leaves_nothing(
     assert all(each["ok"] for each in events.values())
     assert all(part.endswith("unchanged") for part in events["second-up"]["lines"])
     assert events["destroy"]["lines"][-1] == "nothing left"
+
+
+def test_owned_hosts_join_as_hybrid_nodes(engine_programs: None, tmp_path: Path) -> None:
+    """Neither the VPC CNI nor the EBS driver comes onto a host that is not in AWS."""
+    stack_file = tmp_path / "Pulumi.owned.yaml"
+    stack_file.write_text(HYBRID, "utf-8")
+
+    ended = rehearse(str(stack_file))
+
+    assert ended.returncode == 0, ended.stderr
+    document = json.loads(ended.stdout)
+    assert placed(document, "chat") == ["mi300x"] * 2
+    (host,) = [node["name"] for node in document["nodes"] if node["tier"] == "mi300x"]
+    daemons = {pod["name"].rpartition("-")[0] for pod in document["pods"] if pod["node"] == host}
+    assert "default-device-plugin" in daemons
+    assert not {"aws-node", "ebs-csi-node"} & daemons
 
 
 def test_a_protected_cluster_is_named_before_it_is_destroyed(h100: dict[str, Any]) -> None:
