@@ -16,6 +16,8 @@ from berth.catalog.entry import Entry, Source
 PurchaseOption = Literal["on_demand", "capacity_block"]
 Unit = Literal[
     "GB-month",
+    "IOPS-month",
+    "MiBps-month",
     "address-hour",
     "cluster-hour",
     "endpoint-hour",

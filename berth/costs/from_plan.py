@@ -35,7 +35,10 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
         if pool.root_disk_gib is not None:
             nodes = (pool.min_nodes, pool.planned_nodes, pool.max_nodes)
             disks = kinds.root_disks(pool.tier, pool.root_disk_gib, nodes, tier=pool.tier)
-            found.append(priced(disks, prices))
+            faster = kinds.disk_extras(
+                pool.tier, nodes, mib_per_s=pool.root_disk_throughput_mib_per_s, tier=pool.tier
+            )
+            found.extend(priced(each, prices) for each in (disks, *faster))
     found.extend(priced(bought, prices) for bought in _around(plan))
     return estimate_of(found, *plan_uses(plan))
 

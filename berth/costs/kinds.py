@@ -129,6 +129,41 @@ def root_disks(resource: str, gib: int, nodes: Quantities, tier: str | None = No
     )
 
 
+def disk_extras(
+    resource: str,
+    nodes: Quantities,
+    *,
+    iops: int | None = None,
+    mib_per_s: int | None = None,
+    tier: str | None = None,
+) -> list[Bought]:
+    """What a gp3 volume of each node costs for being faster than every gp3 volume is."""
+    extras = (
+        ("gp3-iops", "Disk operations", "IOPS", (iops or 0) - GP3_IOPS),
+        ("gp3-throughput", "Disk throughput", "MiBps", (mib_per_s or 0) - GP3_MIB_PER_S),
+    )
+    return [
+        Bought(
+            item=item,
+            name=name,
+            detail=f"gp3, {more} {unit} per node above what is included",
+            resource=resource,
+            tier=tier,
+            unit=f"{unit}-month",
+            hours_per_unit=HOURS_PER_MONTH,
+            quantities=(more * nodes[0], more * nodes[1], more * nodes[2]),
+        )
+        for item, name, unit, more in extras
+        if more > 0
+    ]
+
+
+GP3_IOPS = 3000
+GP3_MIB_PER_S = 125
+"""Included in the price of every gp3 volume.
+Source: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html"""
+
+
 def hybrid_fee(vcpus_per_node: int, tier: str, nodes: Quantities) -> Bought:
     """What EKS bills for each vCPU of a host that is not in AWS."""
     floor, planned, ceiling = (vcpus_per_node * count for count in nodes)

@@ -15,6 +15,8 @@ NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
 ELASTIC_IP = "aws:ec2/eip:Eip"
 VPC_ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
 
+AROUND_TYPES = frozenset({CLUSTER, KMS_KEY, NAT_GATEWAY, ELASTIC_IP, VPC_ENDPOINT})
+
 ByType = Mapping[str, list[Declared]]
 
 

@@ -9,11 +9,12 @@ from berth.costs.estimate import Estimate, Unpriced
 from berth.costs.from_plan import Found, estimate_of, pool_nodes
 from berth.costs.resources.around import ByType, around
 from berth.costs.resources.documents import Side
-from berth.costs.resources.node_lines import node_lines, pool_use
-from berth.costs.resources.node_pool import POOL_TYPES, NodePool, read_pool, templates_of
+from berth.costs.resources.node_lines import node_lines
+from berth.costs.resources.node_pool import POOL_TYPES, read_pool, templates_of
+from berth.costs.resources.others import others
 from berth.costs.resources.resource import Declared
 from berth.costs.resources.values import NotShownError
-from berth.costs.servers import PoolUse, plan_uses
+from berth.costs.servers import plan_uses
 from berth.planner.plan import Plan
 
 
@@ -33,7 +34,6 @@ def estimate_resources(
     for resource in side.resources.values():
         by_type[resource.type].append(resource)
     found: list[Found] = []
-    pools: list[NodePool] = []
     templates = templates_of(side.resources)
     for resource in _pools_of(by_type, plan):
         try:
@@ -41,7 +41,6 @@ def estimate_resources(
         except NotShownError as error:
             found.append(Unpriced(resource=resource.name, reason=str(error)))
             continue
-        pools.append(pool)
         found.extend(node_lines(pool, plan, catalog, prices))
     if plan is not None:
         for each in plan.pools.values():
@@ -49,11 +48,11 @@ def estimate_resources(
                 found.extend(pool_nodes(each, plan, prices))
     for thing in around(by_type):
         found.append(priced(thing, prices) if isinstance(thing, Bought) else thing)
+    found.extend(others(by_type, with_settings=plan is not None))
     found.extend(Unpriced(resource=gap.resource, reason=gap.reason) for gap in side.gaps)
     if plan is not None:
         return estimate_of(found, *plan_uses(plan))
-    uses: list[PoolUse] = [use for pool in pools if (use := pool_use(pool, catalog, 0)) is not None]
-    return estimate_of(found, [], uses)
+    return estimate_of(found, [], [])  # which pods ask for its GPUs is not read here
 
 
 def _pools_of(by_type: ByType, plan: Plan | None) -> Iterator[Declared]:

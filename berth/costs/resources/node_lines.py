@@ -6,11 +6,10 @@ from decimal import Decimal
 from berth.catalog.load import Catalog
 from berth.config.capacity import CapacityBlock, OnDemandCapacity, SpotCapacity
 from berth.costs import kinds
-from berth.costs.bought import Bought, PriceList, Quantities, priced
+from berth.costs.bought import PriceList, Quantities, priced
 from berth.costs.estimate import CostLine, OneOff, PriceSource, Unpriced
 from berth.costs.from_plan import pool_nodes
 from berth.costs.resources.node_pool import Disk, NodePool
-from berth.costs.servers import PoolUse
 from berth.planner.plan import Plan, PoolPlan
 
 Found = CostLine | OneOff | Unpriced
@@ -33,22 +32,8 @@ def node_lines(
             nodes = (settled.min_nodes, settled.planned_nodes, settled.max_nodes)
     else:
         yield from _instances(pool, tier, prices)
-    for bought in _disks(pool, nodes, tier):
-        yield priced(bought, prices)
-
-
-def pool_use(pool: NodePool, catalog: Catalog, gpus_requested: int) -> PoolUse | None:
-    """The GPUs of a pool; None for one without."""
-    if not _has_gpus(pool, catalog):
-        return None
-    planned = pool.nodes[1]
-    return PoolUse(
-        tier=pool.name,
-        gpus_per_node=catalog.instances[pool.instance_types[0]].gpu_count,
-        planned_nodes=planned,
-        paid_nodes=planned,
-        gpus_requested=gpus_requested,
-    )
+    for disk in pool.disks:
+        yield from _disk(pool, disk, nodes, tier, prices)
 
 
 def _settled(pool: NodePool, plan: Plan | None) -> PoolPlan | None:
@@ -100,10 +85,16 @@ def _block(
     yield Unpriced(resource=pool.name, reason=reason)
 
 
-def _disks(pool: NodePool, nodes: Quantities, tier: str | None) -> Iterator[Bought]:
-    for disk in pool.disks:
-        yield _disk(pool, disk, nodes, tier)
-
-
-def _disk(pool: NodePool, disk: Disk, nodes: Quantities, tier: str | None) -> Bought:
-    return kinds.root_disks(pool.name, disk.gib, nodes, tier=tier)
+def _disk(
+    pool: NodePool, disk: Disk, nodes: Quantities, tier: str | None, prices: PriceList
+) -> Iterator[Found]:
+    """The volume by its size; what is bought besides has no price in the book."""
+    if disk.kind != "gp3":
+        reason = f"{kinds.ROOT_DISKS}: no price of {disk.kind} is kept"
+        yield Unpriced(resource=pool.name, reason=reason)
+        return
+    yield priced(kinds.root_disks(pool.name, disk.gib, nodes, tier=tier), prices)
+    extras = kinds.disk_extras(
+        pool.name, nodes, iops=disk.iops, mib_per_s=disk.throughput_mib_per_s, tier=tier
+    )
+    yield from (priced(each, prices) for each in extras)

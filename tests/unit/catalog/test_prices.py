@@ -125,7 +125,7 @@ def test_an_item_stands_once_in_a_file(tmp_path: Path) -> None:
 def test_every_price_file_parses_and_is_about_known_things(region: str) -> None:
     services = {
         *("eks-control-plane", "gp3", "interface-endpoint", "kms-key", "nat-gateway"),
-        *("public-ipv4", "eks-hybrid-vcpu"),
+        *("public-ipv4", "eks-hybrid-vcpu", "gp3-iops", "gp3-throughput"),
     }
 
     items = {item for item, _ in load_prices().histories(region)}
