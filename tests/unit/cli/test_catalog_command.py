@@ -63,10 +63,10 @@ def test_what_is_not_there_is_refused(
 
 
 def test_prices_that_were_read_long_ago_are_found(capsys: pytest.CaptureFixture[str]) -> None:
-    """gp3 in us-east-1 was read on 2024-07-01; nothing is a hundred years old."""
-    assert berth_catalog("prices", "gp3", "--older-than", "90d", "--json") == 0
+    """NAT gateways in us-east-1 were read on 2024-07-01; nothing is a hundred years old."""
+    assert berth_catalog("prices", "nat-gateway", "--older-than", "90d", "--json") == 0
     (old,) = json.loads(capsys.readouterr().out)
-    assert (old["name"], old["checked"]) == ("gp3", "2024-07-01")
+    assert (old["name"], old["checked"]) == ("nat-gateway", "2024-07-01")
 
     assert berth_catalog("prices", "--older-than", "36500d") == 0
     assert "no price in force in us-east-1 is older than 36500 days" in capsys.readouterr().out
