@@ -64,6 +64,7 @@ def test_a_rank_too_many_in_a_chart_is_refused_by_name(
         **os.environ,
         **engine_environment(program, offline=True),
         **offline_environment(state),
+        "TMPDIR": str(tmp_path),  # the plugin leaves a copy of the kubeconfig there
     }
     (state / MAP_FILE).write_text("{}")
     write_plugin(Path(environment["PULUMI_HOME"]), sys.executable, state / MAP_FILE)
