@@ -1,11 +1,18 @@
 """Rules about how containers ask for GPUs."""
 
 import math
+import re
 from collections.abc import Iterator
 
 from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
-from berth.rules.stack_view.accelerators import GPU_KEY, is_whole, parse_quantity
+from berth.rules.stack_view.accelerators import (
+    GPU_KEY,
+    is_accelerator_key,
+    is_whole,
+    parse_quantity,
+)
+from berth.rules.stack_view.engine_arguments import find_engine
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.placement import names_cpu_nodes
 from berth.rules.stack_view.workload import Container
@@ -15,6 +22,8 @@ def _find_missing_request(container: Container, context: Context) -> Iterator[Br
     if container.asked_keys or container.claims or not container.is_model_server:
         return
     if _is_meant_for_cpu(container) or names_cpu_nodes(container.pod.spec):
+        return
+    if _asks_for_another_kind(container) or container.pod.workload.kind in _COMPLETED_ELSEWHERE:
         return
     image = container.image
     ranks = container.engine_arguments.ranks() if container.engine_arguments else None
@@ -34,8 +43,47 @@ def _is_meant_for_cpu(container: Container) -> bool:
     visible = container.literal_env.get("NVIDIA_VISIBLE_DEVICES", "")
     if visible in ("void", "none") and container.commands:
         return container.engine_arguments is None
-    is_ray_head = container.pod.workload.kind.startswith("Ray") and container.pod.role == "leader"
-    return is_ray_head and container.engine_arguments is None
+    if any(find_engine(command) is not None for command in container.commands):
+        return False
+    if any(_TOOL.search(" ".join(command)) for command in container.commands):
+        return True
+    pod = container.pod
+    if pod.workload.kind.startswith("Dynamo"):
+        service = Field(pod.workload.resource.props).at(*pod.spec.path.split(".")[:-1])
+        return service.at("componentType").value in ("frontend", "planner", "epp")
+    return pod.workload.kind.startswith("Ray") and pod.role == "leader"
+
+
+_TOOL = re.compile(
+    r"\b(sglang_router|vllm-router|vllm (bench|collect-env)|dynamo\.(frontend|planner|router)"
+    r"|lmcache_(controller|server)|benchmark_serving)\b"
+)
+"""Programs in the images of engines that compute nothing."""
+
+_COMPLETED_ELSEWHERE = ("ServingRuntime", "ClusterServingRuntime")
+"""Templates whose resources each InferenceService states anew."""
+
+
+def _asks_for_another_kind(container: Container) -> bool:
+    """It asks for an accelerator, or a share of one, that no rule judges."""
+    body = container.body
+    keys = {
+        key: field
+        for kind in ("requests", "limits")
+        for key, field in body.at("resources", kind).entries().items()
+    }
+    return any(
+        _ANOTHER_KIND.search(key)
+        and not is_accelerator_key(key)
+        and (field.is_unknown or parse_quantity(field.value))
+        for key, field in keys.items()
+    )
+
+
+_ANOTHER_KIND = re.compile(
+    r"^(google\.com/tpu|habana\.ai/|gpu\.intel\.com/|huawei\.com/|cambricon\.com/"
+    r"|aws\.amazon\.com/neuron|nvidia\.com/gpu(mem|cores|mem-percentage)\b|aliyun\.com/gpu|tencent\.com/vcuda)"
+)
 
 
 GPU_REQUEST_MISSING = Rule(

@@ -155,15 +155,22 @@ def _amd_problem(ask: _Ask, gpu: Gpu, container: Container) -> tuple[str, Level 
 
 
 def _on_amd(ask: _Ask, container: Container) -> tuple[str, Level | None] | None:
-    """AWQ and GPTQ run on AMD where the pinned vLLM's list for ROCm has them."""
-    version = vllm_version(container.image) if container.engine == "vllm" else None
-    if version is not None and not is_older(version, _LISTED_FOR_ROCM):
+    """AWQ and GPTQ run on AMD where the engine's list for ROCm has them."""
+    if container.engine != "vllm":
+        return None
+    version = vllm_version(container.image)
+    if version is not None and not is_older(version, _LISTED_FOR_ROCM[ask.format]):
         return None
     return "which this engine does not list for AMD GPUs", None
 
 
-_LISTED_FOR_ROCM = "0.6.4"
-"""First vLLM whose platform for ROCm lists awq and gptq (`vllm/platforms/rocm.py`)."""
+_LISTED_FOR_ROCM = {"awq": "0.6.0", "gptq": "0.5.0"}
+"""vLLM releases whose `rocm_supported_quantization` was read and has the format.
+
+v0.6.0 lists awq, gptq, squeezellm and fp8 (`vllm/config.py`). A file of about 0.5, whose exact
+release is not stated, lists gptq and squeezellm: low evidence. SGLang took over the list of
+v0.6.4.post1, so only vLLM is judged.
+"""
 
 DTYPE_UNSUPPORTED = Rule(
     id="dtype-unsupported",
