@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from berth.costs.resources.values import SECRET_SIGNATURE, SIGNATURE, UNKNOWN_VALUES
 from berth.policy_pack.author_first import author_first
 from berth.rules.resource import Resource, manifest_type
 from berth.rules.unknown import UNKNOWN
@@ -18,20 +19,6 @@ from berth.rules.unknown import UNKNOWN
 _ENDINGS: Final = (".json", ".yaml", ".yml")
 _SEPARATOR: Final = re.compile(r"^---(?:\s.*)?$")
 _DEEPEST: Final = 60
-_SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
-_SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  a marker, not a secret
-_UNKNOWN_VALUES: Final = frozenset(
-    {
-        "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
-        "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
-        "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
-        "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
-        "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
-        "e48ece36-62e2-4504-bad9-02848725956a",
-        "030794c1-ac77-496b-92df-f27374a8bd58",
-    }
-)
-"""How Pulumi writes a value that is known after apply (`sdk/go/common/resource/plugin/rpc.go`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,14 +212,14 @@ def _of_engine(state: Mapping[str, Any]) -> Iterator[Resource]:
 def _plain(value: Any, depth: int = 0) -> Any:
     """Values as the rules read them: what is known after apply, and what is secret, by marks."""
     if isinstance(value, str):
-        return UNKNOWN if value in _UNKNOWN_VALUES else value
+        return UNKNOWN if value in UNKNOWN_VALUES else value
     if depth > _DEEPEST:
         return None
     if isinstance(value, list):
         return [_plain(item, depth + 1) for item in value]
     if not isinstance(value, Mapping):
         return value
-    if value.get(_SIGNATURE) == _SECRET:
+    if value.get(SIGNATURE) == SECRET_SIGNATURE:
         return _secret(value, depth)
     return {str(key): _plain(item, depth + 1) for key, item in value.items()}
 

@@ -11,7 +11,7 @@ from typing import Any
 from berth.catalog.load import load_catalog
 from berth.cli.cost_page import cost_lines
 from berth.cli.stack_plan import plan_of_settings, planned_stack
-from berth.config.nearest import nearest
+from berth.config.nearest import did_you_mean
 from berth.config.read import stack_file
 from berth.costs.bought import PriceList
 from berth.costs.document import estimate_document
@@ -109,8 +109,7 @@ def _unknown_region(region: str) -> str | None:
     known = load_catalog().prices.regions
     if region in known:
         return None
-    near = nearest(region, known)
-    return f"{region} has no prices; " + (f"did you mean {near}" if near else "name another region")
+    return f"{region} has no prices; {did_you_mean(region, known, 'name another region')}"
 
 
 def _content(name: str) -> bytes:
