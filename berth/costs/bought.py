@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from berth.catalog.price import Price, PriceBook, PurchaseOption
 from berth.catalog.price import UnknownPriceError as UnknownPriceError
-from berth.costs.estimate import CostLine, PriceSource, Unpriced
+from berth.costs.estimate import CapacityType, CostLine, PriceSource, Unpriced
 
 Quantities = tuple[int, int, int]
 """At floor, plan and ceiling."""
@@ -41,6 +41,7 @@ class Bought:
     unit: str
     quantities: Quantities
     option: PurchaseOption = "on_demand"
+    capacity_type: CapacityType | None = None
     tier: str | None = None
     hours_per_unit: Decimal = Decimal(1)
 
@@ -64,6 +65,9 @@ def priced(bought: Bought, prices: PriceList) -> CostLine | Unpriced:
         plan_quantity=planned,
         ceiling_quantity=ceiling,
         price=price_source(price),
+        item=bought.item,
+        region=prices.region,
+        capacity_type=bought.capacity_type,
     )
 
 

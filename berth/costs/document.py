@@ -11,35 +11,45 @@ def estimate_document(estimate: Estimate) -> dict[str, Any]:
     """Everything that `estimate` holds."""
     return {
         "total": {
-            "floor": _total(estimate.floor),
-            "plan": _total(estimate.plan),
-            "ceiling": _total(estimate.ceiling),
+            "floor": total_document(estimate.floor),
+            "plan": total_document(estimate.plan),
+            "ceiling": total_document(estimate.ceiling),
         },
         "at_least": estimate.at_least,
-        "one_off": [_one_off(each) for each in estimate.one_off],
-        "lines": [_line(line) for line in estimate.lines],
-        "servers": [_server(each) for each in estimate.servers],
+        "one_off": [one_off_document(each) for each in estimate.one_off],
+        "lines": [line_document(line) for line in estimate.lines],
+        "servers": [server_document(each) for each in estimate.servers],
         "idle": _idle(estimate),
-        "unpriced": [
-            {"resource": each.resource, "reason": each.reason} for each in estimate.unpriced
-        ],
+        "unpriced": unpriced_document(estimate),
     }
 
 
-def _total(total: Total) -> dict[str, str]:
+def unpriced_document(estimate: Estimate) -> list[dict[str, str]]:
+    """What has no price, and why."""
+    return [{"resource": each.resource, "reason": each.reason} for each in estimate.unpriced]
+
+
+def total_document(total: Total) -> dict[str, str]:
+    """One total per hour and month."""
     return {
         "usd_per_hour": to_the_last_digit(total.usd_per_hour),
         "usd_per_month": cents(total.usd_per_month),
     }
 
 
-def _line(line: CostLine) -> dict[str, Any]:
+def line_document(line: CostLine) -> dict[str, Any]:
+    """One line."""
     return {
         "name": line.name,
         "detail": line.detail,
         "resource": line.resource,
         "tier": line.tier,
+        "item": line.item,
+        "region": line.region,
+        "capacity_type": line.capacity_type,
         "quantity": amount(line.plan_quantity),
+        "floor_quantity": amount(line.floor_quantity),
+        "ceiling_quantity": amount(line.ceiling_quantity),
         "unit": line.unit,
         "usd_per_unit": exact(line.usd_per_unit),
         "floor_usd_per_hour": to_the_last_digit(line.floor_usd_per_hour),
@@ -49,7 +59,8 @@ def _line(line: CostLine) -> dict[str, Any]:
     }
 
 
-def _one_off(one_off: OneOff) -> dict[str, Any]:
+def one_off_document(one_off: OneOff) -> dict[str, Any]:
+    """One fee."""
     document: dict[str, Any] = {
         "name": one_off.name,
         "usd": cents(one_off.usd),
@@ -57,6 +68,8 @@ def _one_off(one_off: OneOff) -> dict[str, Any]:
         "ends_at": one_off.ends_at.isoformat(),
         "refundable": one_off.refundable,
     }
+    if one_off.tier is not None:
+        document["tier"] = one_off.tier
     if one_off.price is not None:
         document["price"] = _price(one_off.price)
     return document
@@ -66,7 +79,7 @@ def _price(price: PriceSource) -> dict[str, str]:
     return {"source": price.source, "date": price.date.isoformat()}
 
 
-def _server(server: ServerCost) -> dict[str, Any]:
+def server_document(server: ServerCost) -> dict[str, Any]:
     """Prices per million tokens: all money of the server over the tokens of one direction."""
     return {
         "name": server.name,

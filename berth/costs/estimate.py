@@ -4,7 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Literal
 
+CapacityType = Literal["ON_DEMAND", "SPOT", "ODCR", "CAPACITY_BLOCK", "OWN"]
+"""The words of a stack's `capacity.type`, and `OWN` for nodes at a price that the stack states."""
 HOURS_PER_MONTH = Decimal(730)
 """365 x 24 / 12, the month of the AWS pricing pages."""
 HOURLY_DIGITS = Decimal("1E-10")
@@ -55,6 +58,12 @@ class CostLine:
     plan_quantity: Decimal
     ceiling_quantity: Decimal
     price: PriceSource
+    item: str | None = None
+    """What the price book knows it by, such as an instance type; None: not of the book."""
+    region: str | None = None
+    """The region of the price; None: nodes outside a cloud."""
+    capacity_type: CapacityType | None = None
+    """How nodes are had; None: no nodes."""
 
     @property
     def floor_usd_per_hour(self) -> Decimal:

@@ -122,6 +122,8 @@ def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
         plan_quantity=Decimal(pool.planned_nodes * pool.gpus_per_node),
         ceiling_quantity=Decimal(pool.max_nodes * pool.gpus_per_node),
         price=PriceSource(source="the stack's own usd_per_gpu_hour", date=plan.as_of),
+        item=pool.gpu,
+        capacity_type="OWN",
     )
 
 
@@ -159,6 +161,9 @@ def _block_nodes(
         plan_quantity=Decimal(pool.planned_nodes),
         ceiling_quantity=Decimal(pool.max_nodes),
         price=source,
+        item=instance_type,
+        region=prices.region,
+        capacity_type="CAPACITY_BLOCK",
     )
     yield OneOff(
         name=f"{_block_name(block)} of tier {pool.tier}, "

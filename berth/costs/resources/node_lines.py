@@ -80,6 +80,9 @@ def _block(
         plan_quantity=planned,
         ceiling_quantity=ceiling,
         price=PriceSource(source="paid in advance, in no month", date=prices.day),
+        item=pool.instance_types[0],
+        region=prices.region,
+        capacity_type="CAPACITY_BLOCK",
     )
     reason = f"the fee of {block}, paid once, is not in the stack"
     yield Unpriced(resource=pool.name, reason=reason)
