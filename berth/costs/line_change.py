@@ -23,6 +23,8 @@ OPTION_WORDS: Final[dict[CapacityType, str]] = {
 }
 _PAID_BY_STACK: Final = ("OWN", "CAPACITY_BLOCK")
 """Prices that the stack states, or money paid once: no price list moves them."""
+_UNCOUNTED: Final = ("GB", "IOPS", "MiBps")
+"""Units of measure, which have no plural."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class LineChange:
     def line(self) -> CostLine:
         """The newer of the two."""
         found = self.after or self.before
-        assert found is not None  # noqa: S101  one of them is always there
+        assert found is not None
         return found
 
     @property
@@ -149,7 +151,7 @@ def _bought(before: CostLine, after: CostLine) -> Iterator[tuple[Reason, str]]:
 
 
 def _counts(before: CostLine, after: CostLine) -> str:
-    """Such as `1 → 2 nodes, at most 2 → 4`; empty where every quantity stays."""
+    """Such as `1 → 2, at most 2 → 4 nodes`; empty where every quantity stays."""
     parts = [
         f"{word}{amount(old)} → {amount(new)}"
         for word, old, new in (
@@ -159,13 +161,16 @@ def _counts(before: CostLine, after: CostLine) -> str:
         )
         if old != new
     ]
-    return f"{', '.join(parts)} {_thing(after)}" if parts else ""
+    return f"{', '.join(parts)} {_things(after)}" if parts else ""
 
 
 def _how_many(line: CostLine) -> str:
-    return f"{amount(line.plan_quantity)} {_thing(line)}, {line.detail}"
+    return f"{amount(line.plan_quantity)} {_things(line)}, {line.detail}"
 
 
-def _thing(line: CostLine) -> str:
-    """What is counted: the unit without its time, such as node of `node-hour`."""
-    return line.unit.rpartition("-")[0] or line.unit
+def _things(line: CostLine) -> str:
+    """What is counted: the unit without its time, such as nodes of `node-hour`."""
+    thing = line.unit.rpartition("-")[0] or line.unit
+    if thing in _UNCOUNTED:
+        return thing
+    return thing + ("es" if thing.endswith("s") else "s")

@@ -157,14 +157,14 @@ def test_of_several_lines_of_one_kind_those_that_say_the_same_belong_together() 
 
 
 def test_totals_are_past_total_and_what_lies_between() -> None:
-    """0.8048 x 730 = 587.50; 1.6096 x 730 = 1,175.01: the months that are shown differ by 587.51."""
+    """0.8048 x 730 = 587.50, 1.6096 x 730 = 1,175.01: the months as shown differ by 587.51."""
     document = diff_document(cost_diff(of(a_line()), of(a_line(**TWO))))
 
     assert document["past"]["plan"] == {"usd_per_hour": "0.8048", "usd_per_month": "587.50"}
     assert document["total"]["plan"] == {"usd_per_hour": "1.6096", "usd_per_month": "1175.01"}
     assert document["diff"]["plan"] == {"usd_per_hour": "0.8048", "usd_per_month": "587.51"}
     assert document["diff"]["floor"] == {"usd_per_hour": "0.00", "usd_per_month": "0.00"}
-    assert document["changes"][0]["moves"][0]["text"] == "1 → 2, at most 2 → 4 node"
+    assert document["changes"][0]["moves"][0]["text"] == "1 → 2, at most 2 → 4 nodes"
 
 
 def test_a_tier_that_is_gone_still_has_a_row() -> None:
@@ -240,7 +240,9 @@ def test_a_document_with_the_shared_keys_alone_still_has_its_quantities() -> Non
 
     (line,) = read_estimate(document).lines
 
-    assert (line.floor_quantity, line.plan_quantity, line.ceiling_quantity) == (0, 1, 2)
+    assert line.floor_quantity == 0
+    assert line.plan_quantity == 1
+    assert line.ceiling_quantity == 2
 
 
 @pytest.mark.parametrize(
