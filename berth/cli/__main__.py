@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "catalog": "GPUs, instance types, models, software and prices",
     "check": "the policy rules on manifests, Pulumi states or lists",
     "cost": "what a stack costs, from its file, a preview or an export",
+    "cost diff": "what a change costs, and why each line moved",
     "doctor": "what is there, and what mends an interrupted `up`",
     "explain": "a rule, a GPU or an error text: what it means and what to do",
     "plan": "where one model fits, with which flags, and why not elsewhere",
@@ -28,7 +29,8 @@ COMMANDS: Final = {
     "schema": "write the JSON schema of a stack file",
     "tools": "find or build the programs",
 }
-"""Subcommands in alphabetical order, each a module here with `add_parser` and `run`."""
+"""Subcommands in alphabetical order, each a module here with `add_parser` and `run`; one of two
+words is a module with an underscore."""
 
 REFUSED: Final = 1
 UNUSABLE: Final = 2
@@ -73,12 +75,13 @@ def _run(words: list[str]) -> int:
     if words == ["--version"]:
         print(f"berth {_version()}")
         return 0
+    words = _joined(words)
     chosen = next((word for word in words if not word.startswith("-")), None)
     if chosen is not None and chosen not in COMMANDS:
         close = nearest(chosen, COMMANDS)
         fix = f"did you mean {close}" if close else f"use one of {', '.join(COMMANDS)}"
         return _say(UNUSABLE, f"berth: {one_line(chosen)} is no command; {fix}")
-    module = importlib.import_module(f"berth.cli.{chosen}") if chosen else None
+    module = importlib.import_module(f"berth.cli.{chosen.replace(' ', '_')}") if chosen else None
     parser = _OneLineParser(
         prog="berth",
         description="Plan, price, check and build GPU inference stacks.",
@@ -96,6 +99,13 @@ def _run(words: list[str]) -> int:
     if module is None:
         parser.error("no command given")
     return int(module.run(arguments))
+
+
+def _joined(words: list[str]) -> list[str]:
+    """The words with a command of two words as one."""
+    at = next((at for at, word in enumerate(words) if not word.startswith("-")), 0)
+    command = " ".join(words[at : at + 2])
+    return [*words[:at], command, *words[at + 2 :]] if command in COMMANDS else words
 
 
 class _OnOneLine(argparse.HelpFormatter):

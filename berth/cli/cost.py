@@ -3,25 +3,23 @@
 import argparse
 import json
 import sys
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
 
-from berth.catalog.load import load_catalog
+from berth.cli.cost_inputs import (
+    Asked,
+    Priced,
+    content,
+    price_engine_document,
+    price_stack,
+    shown_name,
+    unknown_region,
+)
 from berth.cli.cost_page import cost_lines
-from berth.cli.stack_plan import plan_of_settings, planned_stack
-from berth.config.nearest import did_you_mean
 from berth.config.read import stack_file
-from berth.costs.bought import PriceList
 from berth.costs.document import estimate_document
-from berth.costs.estimate import Estimate
-from berth.costs.from_plan import estimate
-from berth.costs.resources.documents import DocumentError, EngineDocument, read_engine_document
-from berth.costs.resources.estimate_resources import estimate_resources
-from berth.costs.resources.settings import region_of, settings_of
+from berth.costs.resources.documents import DocumentError
 from berth.engine.project import ProjectMissingError, find_project
-from berth.planner.plan import Plan
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -41,7 +39,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--stack", metavar="NAME", help="a stack of Berth, or its file")
     parser.add_argument("--region", help="where FILE does not say")
     parser.add_argument(
-        "--as-of", type=_day, metavar="DAY", help="prices of this day; today when left out"
+        "--as-of", type=day_of, metavar="DAY", help="prices of this day; today when left out"
     )
     parser.add_argument("--json", action="store_true", help="the estimate as JSON")
 
@@ -51,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
     if (args.file is None) == (args.stack is None):
         print("berth cost: give FILE or --stack NAME, one of them", file=sys.stderr)
         return 2
-    if args.region is not None and (problem := _unknown_region(args.region)):
+    if args.region is not None and (problem := unknown_region(args.region)):
         print(f"berth cost: --region: {problem}", file=sys.stderr)
         return 2
     try:
-        priced = _of_stack(args.stack) if args.stack is not None else _of_file(args)
+        priced = _priced(args).estimate
     except (DocumentError, ProjectMissingError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -67,60 +65,22 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _of_stack(name: str) -> Estimate:
-    path = Path(name) if name.endswith(".yaml") else None
-    path = path or stack_file(name, find_project(Path.cwd()) / "stacks")
-    return estimate(planned_stack(path).plan, load_catalog())
-
-
-def _of_file(args: argparse.Namespace) -> Estimate:
-    where = "<stdin>" if args.file == "-" else args.file
-    document = read_engine_document(_content(args.file), where)
-    if document.errors:
-        first = " ".join(document.errors[0].split())[:200]
-        raise DocumentError(
-            f"{where}: the preview failed ({first}); mend the stack and preview it again"
-        )
-    settings = settings_of(document)
-    plan = plan_of_settings(settings, where)
-    return estimate_resources(
-        document.after, load_catalog(), _prices(args, document, settings, plan, where), plan
+def _priced(args: argparse.Namespace) -> Priced:
+    if args.stack is not None:
+        return price_stack(_stack_path(args.stack))
+    return price_engine_document(
+        content(args.file), shown_name(args.file), Asked(region=args.region, day=args.as_of)
     )
 
 
-def _prices(
-    args: argparse.Namespace,
-    document: EngineDocument,
-    settings: Mapping[str, Any],
-    plan: Plan | None,
-    where: str,
-) -> PriceList:
-    stated = settings.get("aws:region")
-    region = args.region or (stated if isinstance(stated, str) else region_of(document.after))
-    if region is None and any(r.type.startswith("aws:") for r in document.after.resources.values()):
-        raise DocumentError(f"{where}: names no AWS region; give --region")
-    if region is not None and (problem := _unknown_region(region)):
-        raise DocumentError(f"{where}: {problem}")
-    day = args.as_of or (plan.as_of if plan is not None else date.today())
-    return PriceList(book=load_catalog().prices, region=region, day=day)
+def _stack_path(name: str) -> Path:
+    if name.endswith(".yaml"):
+        return Path(name)
+    return stack_file(name, find_project(Path.cwd()) / "stacks")
 
 
-def _unknown_region(region: str) -> str | None:
-    known = load_catalog().prices.regions
-    if region in known:
-        return None
-    return f"{region} has no prices; {did_you_mean(region, known, 'name another region')}"
-
-
-def _content(name: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        reason = (error.strerror or "cannot be read").lower()
-        raise DocumentError(f"{name}: {reason}; name another file") from None
-
-
-def _day(text: str) -> date:
+def day_of(text: str) -> date:
+    """A day of the command line."""
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -34,3 +34,10 @@ def with_commas(usd: Decimal) -> str:
 def amount(quantity: Decimal) -> str:
     """A quantity without trailing zeros."""
     return f"{quantity.normalize():f}"
+
+
+def signed(usd: Decimal) -> str:
+    """Two decimals, four for less than a cent; the sign first and always there but for zero."""
+    places = _CENT if abs(usd) >= _CENT or not usd else Decimal("0.0001")
+    rounded = usd.quantize(places)
+    return f"{rounded:+,f}" if rounded else f"{abs(rounded):,f}"
