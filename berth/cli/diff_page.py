@@ -66,7 +66,8 @@ def _stack(name: str, diff: CostDiff) -> Iterator[str]:
 
 def _change(change: LineChange) -> Iterator[str]:
     line = change.line
-    yield f"  {line.resource}: {line.name}, {signed(change.amounts.plan)} USD an hour"
+    most = f", ceiling {signed(change.amounts.ceiling)}" if not change.amounts.plan else ""
+    yield f"  {line.resource}: {line.name}, {signed(change.amounts.plan)} USD an hour{most}"
     for move in change.moves:
         yield f"    {signed(move.amounts.plan)}  {move.text}"
 
@@ -80,9 +81,11 @@ def _tokens(change: ServerChange) -> str:
 
 
 def _price(server: ServerCost | None) -> str:
-    if server is None or server.usd_per_1m_output_tokens is None:
-        return "no price per token"
-    return f"{with_commas(server.usd_per_1m_output_tokens)} USD per million output tokens"
+    if server is not None and server.usd_per_1m_output_tokens is not None:
+        return f"{with_commas(server.usd_per_1m_output_tokens)} USD per million output tokens"
+    if server is None or server.usd_per_hour is None:
+        return "no price"
+    return f"{with_commas(server.usd_per_hour)} USD an hour, no load stated"
 
 
 def _fee(change: OneOffChange) -> str:

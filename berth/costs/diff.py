@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from berth.costs.amounts import Amounts, estimate_amounts, line_amounts, sum_amounts
+from berth.costs.document import server_document
 from berth.costs.estimate import CostLine, Estimate, OneOff, ServerCost
 from berth.costs.line_change import LineChange, PriceNow, line_change
 
@@ -31,8 +32,8 @@ class ServerChange:
 
     @property
     def is_change(self) -> bool:
-        """Something about it is another."""
-        return self.before != self.after
+        """Something about it is another, as far as documents show it."""
+        return _as_shown(self.before) != _as_shown(self.after)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +167,10 @@ def _by_tier(lines: Iterable[CostLine]) -> dict[str, Amounts]:
         if line.tier is not None:
             found[line.tier] += line_amounts(line)
     return dict(found)
+
+
+def _as_shown(server: ServerCost | None) -> object:
+    return server and server_document(server)
 
 
 def _money(one_off: OneOff | None) -> object:

@@ -151,7 +151,11 @@ def _bought(before: CostLine, after: CostLine) -> Iterator[tuple[Reason, str]]:
 
 
 def _counts(before: CostLine, after: CostLine) -> str:
-    """Such as `1 → 2, at most 2 → 4 nodes`; empty where every quantity stays."""
+    """Such as `1 → 2, at most 2 → 4 nodes`; empty where every quantity stays.
+
+    What happens to the fewest and the most is said where it is not what happens to the plan.
+    """
+    planned = (before.plan_quantity, after.plan_quantity)
     parts = [
         f"{word}{amount(old)} → {amount(new)}"
         for word, old, new in (
@@ -159,18 +163,24 @@ def _counts(before: CostLine, after: CostLine) -> str:
             ("at least ", before.floor_quantity, after.floor_quantity),
             ("at most ", before.ceiling_quantity, after.ceiling_quantity),
         )
-        if old != new
+        if old != new and (not word or (old, new) != planned)
     ]
     return f"{', '.join(parts)} {_things(after)}" if parts else ""
 
 
 def _how_many(line: CostLine) -> str:
-    return f"{amount(line.plan_quantity)} {_things(line)}, {line.detail}"
+    things = _thing(line) if line.plan_quantity == 1 else _things(line)
+    return f"{amount(line.plan_quantity)} {things}, {line.detail}"
+
+
+def _thing(line: CostLine) -> str:
+    """What is counted: the unit without its time, such as node of `node-hour`."""
+    return line.unit.rpartition("-")[0] or line.unit
 
 
 def _things(line: CostLine) -> str:
-    """What is counted: the unit without its time, such as nodes of `node-hour`."""
-    thing = line.unit.rpartition("-")[0] or line.unit
+    """The same for more than one."""
+    thing = _thing(line)
     if thing in _UNCOUNTED:
         return thing
     return thing + ("es" if thing.endswith("s") else "s")
