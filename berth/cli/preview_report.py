@@ -50,6 +50,8 @@ class Report:
         """What the policies reported, and the budget."""
         found = []
         for policy in self.preview.policies:
+            if policy.kind == BUDGET_EXCEEDED:
+                continue  # judged below, with the numbers of the plan
             message, fix = split_message(policy.message)
             found.append(
                 Finding(
