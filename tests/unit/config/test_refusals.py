@@ -90,8 +90,8 @@ CASES = [
         "      max_nodes: 2",
         f"      max_nodes: 2\n      note: {'x' * 60}",
         f"a.yaml:13: berth:tiers.l4.note: unknown key, value {'x' * 37}...; remove it, or use one "
-        "of source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id, "
-        "mig_profile",
+        "of source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, "
+        "ami_id, mig_profile",
         id="long-value-is-shortened",
     ),
     pytest.param(
