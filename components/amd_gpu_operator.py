@@ -26,6 +26,8 @@ class AmdGpuOperatorArgs:
     """The cluster has system nodes of this stack, which then run the operator itself."""
     images: Mapping[str, ChartImages] = field(default_factory=dict)
     """By chart; one without comes as its chart names it."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Of its namespaces, besides those of every object."""
     after: Sequence[pulumi.Resource] = ()
 
 
@@ -51,6 +53,7 @@ class AmdGpuOperator(pulumi.ComponentResource):
             values=with_images(
                 cert_manager_values(args.system_nodes), args.images.get("cert-manager")
             ),
+            labels=args.labels,
             after=args.after,
         )
         self.release = self._release(
@@ -60,6 +63,7 @@ class AmdGpuOperator(pulumi.ComponentResource):
             repository=CHART_REPOSITORY,
             namespace=naming.AMD_GPU_OPERATOR_NAMESPACE,
             values=with_images(chart_values(args.plan), args.images.get("gpu-operator-charts")),
+            labels=args.labels,
             after=[certificates],
         )
         self.register_outputs({"release_name": self.release.name})
@@ -73,6 +77,7 @@ class AmdGpuOperator(pulumi.ComponentResource):
         repository: str,
         namespace: str,
         values: dict[str, Any],
+        labels: Mapping[str, str],
         after: Sequence[pulumi.Resource],
     ) -> kubernetes.helm.v3.Release:
         space = kubernetes.core.v1.Namespace(
@@ -81,6 +86,7 @@ class AmdGpuOperator(pulumi.ComponentResource):
                 name=namespace,
                 labels={
                     **naming.object_labels("gpu-operator"),
+                    **labels,
                     "pod-security.kubernetes.io/enforce": "privileged",
                 },
             ),

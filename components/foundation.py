@@ -71,7 +71,7 @@ def _new_cluster(
 ) -> tuple[_Base, Cluster]:
     if plan.region is None or plan.system_pool is None:
         raise ValueError("a plan of a new cluster has region and system pool")
-    tags = naming.stack_tags(stack, plan.environment)
+    tags = _tags(plan, stack)
     in_aws = pulumi.ResourceOptions(
         parent=parent, provider=aws_provider(name, plan.region, tags, parent=parent)
     )
@@ -112,6 +112,16 @@ def _new_cluster(
     )
 
 
+def _tags(plan: Plan, stack: str) -> dict[str, str]:
+    """Of everything in AWS; a tier that somebody else pays for says so itself."""
+    who = plan.ownership
+    return naming.stack_tags(stack, plan.environment, who.owner, who.cost_center)
+
+
+def _labels(plan: Plan) -> dict[str, str]:
+    return naming.owner_labels(plan.ownership.owner, plan.ownership.cost_center)
+
+
 def _subnets(
     name: str, plan: Plan, stack: str, in_aws: pulumi.ResourceOptions
 ) -> tuple[Mapping[str, pulumi.Input[str]], Sequence[pulumi.Resource]]:
@@ -129,7 +139,7 @@ def _existing_eks_cluster(name: str, plan: Plan, stack: str, parent: pulumi.Reso
     facts = plan.eks_cluster
     if plan.region is None or plan.existing_network is None or facts is None:
         raise ValueError("a plan on an EKS cluster has region, subnets and the cluster's facts")
-    tags = naming.stack_tags(stack, plan.environment)
+    tags = _tags(plan, stack)
     in_aws = pulumi.ResourceOptions(
         parent=parent, provider=aws_provider(name, plan.region, tags, parent=parent)
     )
@@ -177,7 +187,7 @@ def _on_eks(
                 stack=stack,
                 cluster=base.home,
                 subnet_ids=base.subnet_ids,
-                tags=naming.stack_tags(stack, plan.environment),
+                tags=_tags(plan, stack),
                 after=base.nodes_need,
             ),
             base.in_aws,
@@ -217,6 +227,7 @@ def _gpu_software(
                     plan=plan.gpu_software,
                     system_nodes=system_nodes,
                     images=plan.chart_images.get("gpu-operator"),
+                    labels=_labels(plan),
                     after=after,
                 ),
                 in_cluster,
@@ -230,6 +241,7 @@ def _gpu_software(
                     plan=plan.amd_gpu_software,
                     system_nodes=system_nodes,
                     images=plan.chart_images,
+                    labels=_labels(plan),
                     after=after,
                 ),
                 in_cluster,

@@ -64,7 +64,7 @@ class GpuNodeGroup(pulumi.ComponentResource):
         capacity = capacity_arguments(pool, tuple(args.subnet_ids), args.as_of)
         tags = {
             **args.tags,
-            **naming.tier_tags(pool.tier),
+            **_tier_tags(pool),
             **naming.name_tag(args.stack, pool.tier),
         }
         template = declare_launch_template(name, self._template(name, args, capacity, tags), self)
@@ -93,7 +93,7 @@ class GpuNodeGroup(pulumi.ComponentResource):
             ),
             update_config=_update_config(capacity),
             node_repair_config=_repair_config(pool.max_nodes),
-            tags=naming.tier_tags(pool.tier),
+            tags=_tier_tags(pool),
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=list(args.after),
@@ -193,3 +193,9 @@ def _repair_config(max_nodes: int) -> aws.eks.NodeGroupNodeRepairConfigArgs:
         max_parallel_nodes_repaired_count=1,
         max_unhealthy_node_threshold_count=(max_nodes + 1) // 2,
     )
+
+
+def _tier_tags(pool: PoolPlan) -> dict[str, str]:
+    """The tier, and who pays for it: what stands here wins over the tags of the provider."""
+    who = pool.ownership
+    return {**naming.tier_tags(pool.tier), **naming.owner_tags(who.owner, who.cost_center)}

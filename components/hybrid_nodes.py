@@ -104,7 +104,10 @@ class HybridNodes(pulumi.ComponentResource):
                 naming.resource_name(name, tier),
                 iam_role=role.name,
                 registration_limit=min(pool.max_nodes, MOST_REGISTRATIONS),
-                tags=naming.tier_tags(tier),
+                tags={
+                    **naming.tier_tags(tier),
+                    **naming.owner_tags(pool.ownership.owner, pool.ownership.cost_center),
+                },
                 opts=pulumi.ResourceOptions(
                     parent=self, additional_secret_outputs=["activationCode"]
                 ),

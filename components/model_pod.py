@@ -47,9 +47,11 @@ Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 
 def pod_template(server: ServerPlan, pool: PoolPlan) -> core.PodTemplateSpecArgs:
     """One container on a node of the tier; it alone holds the GPUs it asks for."""
+    who = pool.ownership
     return core.PodTemplateSpecArgs(
         metadata=kubernetes.meta.v1.ObjectMetaArgs(
-            labels=naming.server_labels(server.name), annotations=dict(KEEP_RUNNING)
+            labels=naming.server_labels(server.name, who.owner, who.cost_center),
+            annotations=dict(KEEP_RUNNING),
         ),
         spec=core.PodSpecArgs(
             containers=[_container(server, pool.gpu_vendor)],

@@ -66,7 +66,7 @@ class ModelServer(pulumi.ComponentResource):
         progress_s = BEFORE_START_S + server.startup_budget_s
         apps.Deployment(
             name,
-            metadata=_metadata(server, _annotations(args)),
+            metadata=_metadata(args, _annotations(args)),
             spec=apps.DeploymentSpecArgs(
                 replicas=server.replicas,
                 selector=meta.LabelSelectorArgs(match_labels=naming.server_selector(server.name)),
@@ -81,7 +81,7 @@ class ModelServer(pulumi.ComponentResource):
         core.Service(
             name,
             # Pulumi would wait ten minutes for a ready pod, which a large model does not make.
-            metadata=_metadata(server, SKIP_AWAIT),
+            metadata=_metadata(args, SKIP_AWAIT),
             spec=core.ServiceSpecArgs(
                 type="ClusterIP",
                 selector=naming.server_selector(server.name),
@@ -92,7 +92,7 @@ class ModelServer(pulumi.ComponentResource):
         if server.replicas > 1:
             kubernetes.policy.v1.PodDisruptionBudget(
                 name,
-                metadata=_metadata(server),
+                metadata=_metadata(args),
                 spec=kubernetes.policy.v1.PodDisruptionBudgetSpecArgs(
                     max_unavailable=1,
                     selector=meta.LabelSelectorArgs(
@@ -117,12 +117,15 @@ def _annotations(args: ModelServerArgs) -> dict[str, str] | None:
     return found or None
 
 
-def _metadata(server: ServerPlan, annotations: dict[str, str] | None = None) -> meta.ObjectMetaArgs:
+def _metadata(
+    args: ModelServerArgs, annotations: dict[str, str] | None = None
+) -> meta.ObjectMetaArgs:
     """The namespace by its plain name, so that policies can read it in a preview."""
+    who = args.pool.ownership
     return meta.ObjectMetaArgs(
-        name=server.name,
+        name=args.plan.name,
         namespace=naming.MODEL_NAMESPACE,
-        labels=naming.server_labels(server.name),
+        labels=naming.server_labels(args.plan.name, who.owner, who.cost_center),
         annotations=annotations,
     )
 

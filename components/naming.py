@@ -18,6 +18,11 @@ domain. On nodes that the stack does not make, their owner sets it."""
 NODE_ROLE_LABEL: Final = "berth-gpu/role"
 """`gpu`, or `system` for nodes that run everything but model servers."""
 
+OWNER_TAG: Final = "berth:owner"
+COST_CENTER_TAG: Final = "berth:cost-center"
+OWNER_LABEL: Final = "berth-gpu/owner"
+COST_CENTER_LABEL: Final = "berth-gpu/cost-center"
+
 ACCELERATOR_LABEL: Final = "k8s.amazonaws.com/accelerator"
 """Tells the cluster autoscaler that a GPU is coming while the device plugin has not yet published
 it. Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md"""
@@ -63,9 +68,29 @@ def principal_key(arn: str) -> str:
     return "-".join((account, kind, path[-1])) if path else f"{account}-{kind}"
 
 
-def stack_tags(stack: str, environment: str) -> dict[str, str]:
+def stack_tags(
+    stack: str, environment: str, owner: str | None = None, cost_center: str | None = None
+) -> dict[str, str]:
     """Tags of every AWS resource of a stack."""
-    return {"berth:stack": stack, "berth:environment": environment}
+    return {
+        "berth:stack": stack,
+        "berth:environment": environment,
+        **owner_tags(owner, cost_center),
+    }
+
+
+def owner_tags(owner: str | None, cost_center: str | None) -> dict[str, str]:
+    """Tags that say who pays; none where nobody says."""
+    return _stated({OWNER_TAG: owner, COST_CENTER_TAG: cost_center})
+
+
+def owner_labels(owner: str | None, cost_center: str | None) -> dict[str, str]:
+    """The same as labels of Kubernetes objects."""
+    return _stated({OWNER_LABEL: owner, COST_CENTER_LABEL: cost_center})
+
+
+def _stated(values: Mapping[str, str | None]) -> dict[str, str]:
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def name_tag(stack: str, *parts: str) -> dict[str, str]:
@@ -129,9 +154,15 @@ def server_selector(server: str) -> dict[str, str]:
     return {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": server}
 
 
-def server_labels(server: str) -> dict[str, str]:
+def server_labels(
+    server: str, owner: str | None = None, cost_center: str | None = None
+) -> dict[str, str]:
     """Labels of the objects and pods of one model server."""
-    return {**server_selector(server), **object_labels("model-server")}
+    return {
+        **server_selector(server),
+        **object_labels("model-server"),
+        **owner_labels(owner, cost_center),
+    }
 
 
 def aws_partition(region: str) -> str:

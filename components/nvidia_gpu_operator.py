@@ -1,7 +1,7 @@
 """What turns a node with NVIDIA GPUs into one that pods can ask for."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pulumi
@@ -28,6 +28,8 @@ class NvidiaGpuOperatorArgs:
     """The cluster has system nodes of this stack, which then run the operator itself."""
     images: ChartImages | None = None
     """None: as the chart names them."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Of its namespaces, besides those of every object."""
     after: Sequence[pulumi.Resource] = ()
     """The nodes that run the operator itself."""
 
@@ -52,6 +54,7 @@ class NvidiaGpuOperator(pulumi.ComponentResource):
                 name=naming.GPU_OPERATOR_NAMESPACE,
                 labels={
                     **naming.object_labels("gpu-operator"),
+                    **args.labels,
                     # Its agents mount the host; the API server refuses them at a lower level.
                     "pod-security.kubernetes.io/enforce": "privileged",
                 },

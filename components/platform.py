@@ -55,11 +55,14 @@ class Platform(pulumi.ComponentResource):
     ) -> Sequence[pulumi.Resource]:
         """The namespace of the model servers and, where the stack has a token, its Secret."""
         in_cluster = pulumi.ResourceOptions(parent=self, provider=foundation.kubernetes)
+        who = args.plan.ownership
+        labels = {
+            **naming.object_labels("model-server"),
+            **naming.owner_labels(who.owner, who.cost_center),
+        }
         namespace = kubernetes.core.v1.Namespace(
             naming.resource_name(name, naming.MODEL_NAMESPACE),
-            metadata=kubernetes.meta.v1.ObjectMetaArgs(
-                name=naming.MODEL_NAMESPACE, labels=naming.object_labels("model-server")
-            ),
+            metadata=kubernetes.meta.v1.ObjectMetaArgs(name=naming.MODEL_NAMESPACE, labels=labels),
             opts=in_cluster,
         )
         if args.hf_token is None:
@@ -69,7 +72,7 @@ class Platform(pulumi.ComponentResource):
             metadata=kubernetes.meta.v1.ObjectMetaArgs(
                 name=naming.HF_TOKEN_SECRET,
                 namespace=naming.MODEL_NAMESPACE,
-                labels=naming.object_labels("model-server"),
+                labels=labels,
             ),
             string_data={naming.HF_TOKEN_KEY: args.hf_token},
             opts=pulumi.ResourceOptions.merge(

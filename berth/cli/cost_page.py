@@ -3,14 +3,20 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from berth.costs.estimate import Estimate, ServerCost
+from berth.costs.estimate import Estimate, ServerCost, Total
 from berth.costs.money import with_commas
+from berth.costs.owners import owner_totals
 from berth.costs.render import estimate_lines
 
 
 def cost_lines(estimate: Estimate) -> list[str]:
     """The whole page."""
-    return [*estimate_lines(estimate), *_servers(estimate), *_idle(estimate)]
+    return [
+        *estimate_lines(estimate),
+        *_servers(estimate),
+        *_idle(estimate),
+        *_owners(estimate),
+    ]
 
 
 def _servers(estimate: Estimate) -> Iterator[str]:
@@ -18,6 +24,17 @@ def _servers(estimate: Estimate) -> Iterator[str]:
         yield "model servers:"
     for server in estimate.servers:
         yield f"  {server.name} on {server.tier}: {_money(server)}{_tokens(server)}"
+
+
+def _owners(estimate: Estimate) -> Iterator[str]:
+    found = owner_totals(estimate)
+    if found:
+        yield "by owner, as planned:"
+    for each in found:
+        booked = f" ({each.cost_center})" if each.cost_center else ""
+        once = f", and {with_commas(each.one_off_usd)} USD paid once" if each.one_off_usd else ""
+        month = with_commas(Total(usd_per_hour=each.amounts.plan).usd_per_month)
+        yield f"  {each.owner or 'nobody named'}{booked}: {month} USD a month{once}"
 
 
 def _money(server: ServerCost) -> str:

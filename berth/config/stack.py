@@ -33,6 +33,7 @@ from berth.config.values import (
     Milliseconds,
     Name,
     NodeCountOrNone,
+    OwnerName,
     Rate,
     Region,
     Registry,
@@ -183,6 +184,10 @@ class StackConfig(Config):
     """`aws:region`; needed when the stack makes AWS resources."""
     environment: Literal["dev", "prod"]
     """Some policies are mandatory only in `prod`."""
+    owner: OwnerName | None = None
+    """Team that pays: a tag and label of everything that costs, and a total of its own."""
+    cost_center: OwnerName | None = None
+    """Where it is booked: a tag and label like `owner`."""
     as_of: Day
     """Prices and the calendar of reservations as of this day; left out: today."""
     cluster: ClusterConfig

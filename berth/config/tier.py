@@ -14,6 +14,7 @@ from berth.config.values import (
     MigProfileName,
     NodeCount,
     NodeCountOrNone,
+    OwnerName,
     Text,
     Usd,
     VcpuCount,
@@ -21,7 +22,16 @@ from berth.config.values import (
 from berth.config.wanted import Wanted
 
 
-class EksTier(Config):
+class Owned(Config):
+    """Whose money something is, where it is not the stack's own answer."""
+
+    owner: OwnerName | None = None
+    """Team that pays; left out: that of the stack."""
+    cost_center: OwnerName | None = None
+    """Where it is booked; left out: that of the stack."""
+
+
+class EksTier(Owned):
     """A pool of identical GPU nodes that this stack makes: an EKS managed node group."""
 
     source: Literal["eks"] = "eks"
@@ -44,7 +54,7 @@ class EksTier(Config):
     """Every GPU of the pool is cut into slices of this MIG profile, and a replica takes one."""
 
 
-class ExistingTier(Config):
+class ExistingTier(Owned):
     """GPU nodes that somebody else runs in a cluster that exists."""
 
     source: Literal["existing"]
@@ -59,7 +69,7 @@ class ExistingTier(Config):
     """What the owner pays; left out, the tier has no price and the total is "at least"."""
 
 
-class HybridTier(Config):
+class HybridTier(Owned):
     """GPU hosts of one's own that join the stack's EKS cluster as hybrid nodes."""
 
     source: Literal["hybrid"]

@@ -118,6 +118,15 @@ ClusterName = Annotated[
     StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$"),
     Wanted("the name of an EKS cluster", "inference-prod"),
 ]
+OwnerName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9A-Za-z]([0-9A-Za-z._-]{0,61}[0-9A-Za-z])?$", strict=True),
+    Wanted("1 to 63 letters, digits, hyphens, points and underscores", "search"),
+]
+"""A tag of AWS and a label of Kubernetes alike, so that it keeps to what both take.
+
+Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/
+"""
 Registry = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*$", max_length=200),

@@ -5,10 +5,12 @@ from typing import Any
 
 from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, ServerCost, Total, sum_usd
 from berth.costs.money import amount, cents, exact, per_hour, to_the_last_digit
+from berth.costs.owners import OwnerTotal, owner_totals
 
 
 def estimate_document(estimate: Estimate) -> dict[str, Any]:
-    """Everything that `estimate` holds."""
+    """Everything that `estimate` holds; `owners` where one is named."""
+    owners = [_owner_document(each) for each in owner_totals(estimate)]
     return {
         "total": {
             "floor": total_document(estimate.floor),
@@ -21,6 +23,28 @@ def estimate_document(estimate: Estimate) -> dict[str, Any]:
         "servers": [server_document(each) for each in estimate.servers],
         "idle": _idle(estimate),
         "unpriced": unpriced_document(estimate),
+        **({"owners": owners} if owners else {}),
+    }
+
+
+def _payer(of: CostLine | OneOff) -> dict[str, str | None]:
+    """Who pays, where somebody is named."""
+    if of.owner is None and of.cost_center is None:
+        return {}
+    return {"owner": of.owner, "cost_center": of.cost_center}
+
+
+def _owner_document(owned: OwnerTotal) -> dict[str, Any]:
+    """What one owner pays; `one_off_usd` is in no month."""
+    return {
+        "owner": owned.owner,
+        "cost_center": owned.cost_center,
+        "total": {
+            "floor": total_document(Total(usd_per_hour=owned.amounts.floor)),
+            "plan": total_document(Total(usd_per_hour=owned.amounts.plan)),
+            "ceiling": total_document(Total(usd_per_hour=owned.amounts.ceiling)),
+        },
+        "one_off_usd": cents(owned.one_off_usd),
     }
 
 
@@ -56,6 +80,7 @@ def line_document(line: CostLine) -> dict[str, Any]:
         "plan_usd_per_hour": to_the_last_digit(line.plan_usd_per_hour),
         "ceiling_usd_per_hour": to_the_last_digit(line.ceiling_usd_per_hour),
         "price": _price(line.price),
+        **_payer(line),
     }
 
 
@@ -70,6 +95,7 @@ def one_off_document(one_off: OneOff) -> dict[str, Any]:
     }
     if one_off.tier is not None:
         document["tier"] = one_off.tier
+    document |= _payer(one_off)
     if one_off.price is not None:
         document["price"] = _price(one_off.price)
     return document

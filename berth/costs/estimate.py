@@ -64,6 +64,9 @@ class CostLine:
     """The region of the price; None: nodes outside a cloud."""
     capacity_type: CapacityType | None = None
     """How nodes are had; None: no nodes."""
+    owner: str | None = None
+    """Team that pays; None: nobody says."""
+    cost_center: str | None = None
 
     @property
     def floor_usd_per_hour(self) -> Decimal:
@@ -98,6 +101,8 @@ class OneOff:
     tier: str | None = None
     instance_hours: Decimal | None = None
     """Of a block: its hours times its instances, by which the fee is shared out."""
+    owner: str | None = None
+    cost_center: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

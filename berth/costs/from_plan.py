@@ -16,6 +16,7 @@ from berth.costs import kinds
 from berth.costs.bought import Bought, PriceList, UnknownPriceError, price_source, priced
 from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, Unpriced
 from berth.costs.kinds import GPU_NODES
+from berth.costs.owners import owned_by_plan
 from berth.costs.servers import PoolUse, ServerUse, plan_uses, server_costs
 from berth.planner.plan import NetworkPlan, Plan, PoolPlan, SystemPool
 
@@ -40,7 +41,7 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
             )
             found.extend(priced(each, prices) for each in (disks, *faster))
     found.extend(priced(bought, prices) for bought in _around(plan))
-    return estimate_of(found, *plan_uses(plan))
+    return estimate_of(owned_by_plan(found, plan), *plan_uses(plan))
 
 
 def estimate_of(

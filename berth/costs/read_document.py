@@ -47,6 +47,8 @@ class _Line(msgspec.Struct):
     capacity_type: CapacityType | None = None
     floor_quantity: Decimal | None = None
     ceiling_quantity: Decimal | None = None
+    owner: str | None = None
+    cost_center: str | None = None
 
 
 class _OneOff(msgspec.Struct):
@@ -57,6 +59,8 @@ class _OneOff(msgspec.Struct):
     refundable: bool
     tier: str | None = None
     price: _Price | None = None
+    owner: str | None = None
+    cost_center: str | None = None
 
 
 class _Server(msgspec.Struct):
@@ -143,6 +147,8 @@ def _line(line: _Line) -> CostLine:
         item=line.item,
         region=line.region,
         capacity_type=line.capacity_type,
+        owner=line.owner,
+        cost_center=line.cost_center,
     )
 
 
@@ -155,6 +161,8 @@ def _one_off(one_off: _OneOff) -> OneOff:
         ends_at=one_off.ends_at,
         refundable=one_off.refundable,
         tier=one_off.tier,
+        owner=one_off.owner,
+        cost_center=one_off.cost_center,
         price=PriceSource(source=price.source, date=price.date) if price else None,
     )
 

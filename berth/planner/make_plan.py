@@ -13,7 +13,7 @@ from berth.planner.host import HostNeeds, host_needs, least_memory_gib, node_sha
 from berth.planner.images import chart_images, mirrored
 from berth.planner.network import plan_existing_network, plan_network, plan_system_pool
 from berth.planner.placement import Placement, place
-from berth.planner.plan import Plan, ServerPlan, SpeedPlan
+from berth.planner.plan import Ownership, Plan, ServerPlan, SpeedPlan
 from berth.planner.pool_plan import pool_plan
 from berth.planner.pools import (
     Demand,
@@ -97,6 +97,7 @@ def make_plan(
     pools = {
         name: replace(
             pool_plan(tier, config, catalog, asked[name], filled[name]),
+            ownership=_ownership(config, name),
             autoscaler_priority=order.get(name, 0),
         )
         for name, tier in tiers.items()
@@ -125,6 +126,15 @@ def make_plan(
         },
         usd_per_gpu_hour=_own_prices(config),
         budget=config.budget,
+        ownership=Ownership(owner=config.owner, cost_center=config.cost_center),
+    )
+
+
+def _ownership(config: StackConfig, tier: str) -> Ownership:
+    """Of a tier: each answer its own, else the stack's."""
+    own = config.tiers[tier]
+    return Ownership(
+        owner=own.owner or config.owner, cost_center=own.cost_center or config.cost_center
     )
 
 

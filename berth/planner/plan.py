@@ -14,6 +14,14 @@ if TYPE_CHECKING:  # what plans of one model need not load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ownership:
+    """Whose money something is; None: nobody says."""
+
+    owner: str | None = None
+    cost_center: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPlan:
     """Where the memory of one GPU goes, as vLLM accounts for it; GiB per GPU."""
 
@@ -180,6 +188,8 @@ class PoolPlan:
     """Of a hybrid host, as EKS bills it."""
     mig_profile: str | None = None
     """Into which each GPU is cut; `gpus_per_node` and `gpus_requested` then count slices."""
+    ownership: Ownership = Ownership()
+    """Its own, else the stack's."""
     autoscaler_priority: int = 0
     """Among tiers that one server may use, the highest grows first; 0: in no list."""
 
@@ -295,3 +305,4 @@ class Plan:
     usd_per_gpu_hour: Mapping[str, Decimal]
     """The owner's own price per tier, where the stack states one."""
     budget: "BudgetConfig | None"
+    ownership: Ownership = Ownership()

@@ -7,11 +7,13 @@ from berth.catalog.load import Catalog
 from berth.costs.bought import Bought, PriceList, priced
 from berth.costs.estimate import Estimate, Unpriced
 from berth.costs.from_plan import Found, estimate_of, pool_nodes
+from berth.costs.owners import owned_by, owned_by_plan
 from berth.costs.resources.around import ByType, around
 from berth.costs.resources.documents import Side
 from berth.costs.resources.node_lines import node_lines
 from berth.costs.resources.node_pool import POOL_TYPES, read_pool, templates_of
 from berth.costs.resources.others import others
+from berth.costs.resources.owners import Owners
 from berth.costs.resources.resource import Declared
 from berth.costs.resources.values import NotShownError
 from berth.costs.servers import plan_uses
@@ -35,23 +37,27 @@ def estimate_resources(
         by_type[resource.type].append(resource)
     found: list[Found] = []
     templates = templates_of(side.resources)
+    who = Owners(side) if plan is None else Owners(Side(resources={}))
     for resource in _pools_of(by_type, plan):
         try:
             pool = read_pool(resource, templates)
         except NotShownError as error:
             found.append(Unpriced(resource=resource.name, reason=str(error)))
             continue
-        found.extend(node_lines(pool, plan, catalog, prices))
+        found.extend(owned_by(list(node_lines(pool, plan, catalog, prices)), who.of(resource)))
     if plan is not None:
         for each in plan.pools.values():
             if each.capacity is None:
                 found.extend(pool_nodes(each, plan, prices))
-    for thing in around(by_type):
-        found.append(priced(thing, prices) if isinstance(thing, Bought) else thing)
+    for owner, owned in who.apart(by_type):
+        things = [
+            priced(thing, prices) if isinstance(thing, Bought) else thing for thing in around(owned)
+        ]
+        found.extend(owned_by(things, owner))
     found.extend(others(by_type, with_settings=plan is not None))
     found.extend(Unpriced(resource=gap.resource, reason=gap.reason) for gap in side.gaps)
     if plan is not None:
-        return estimate_of(found, *plan_uses(plan))
+        return estimate_of(owned_by_plan(found, plan), *plan_uses(plan))
     return estimate_of(found, [], [])  # which pods ask for its GPUs is not read here
 
 

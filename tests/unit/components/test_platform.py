@@ -8,7 +8,7 @@ import pulumi
 import pytest
 
 from berth.config.stack import NewCluster
-from berth.planner.plan import Plan
+from berth.planner.plan import Ownership, Plan
 from components.platform import Platform, PlatformArgs
 from tests.unit.components.engine import RecordingEngine, declare
 from tests.unit.components.plans import (
@@ -219,3 +219,49 @@ def test_a_new_cluster_without_a_region_is_no_plan() -> None:
     assert isinstance(a_plan().cluster, NewCluster)
     with pytest.raises(ValueError, match="has region and system pool"):
         platform(a_plan(region=None))
+
+
+def test_everything_that_costs_says_who_pays() -> None:
+    """The provider's tags reach what has none of its own; instances and disks inherit neither."""
+    theirs = Ownership(owner="search", cost_center="4712")
+    plan = a_plan(
+        ownership=Ownership(owner="platform", cost_center="4711"),
+        pools={"h100": a_pool(ownership=theirs)},
+    )
+    engine = platform(plan)
+    ours = {"berth:owner": "platform", "berth:cost-center": "4711"}
+    tags = {"berth:owner": "search", "berth:cost-center": "4712"}
+
+    provider = engine.one("pulumi:providers:aws")
+    assert ours.items() <= json.loads(provider["defaultTags"])["tags"].items()
+    groups = {each["labels"]["berth-gpu/role"]: each for each in engine.all(NODE_GROUP).values()}
+    assert tags.items() <= groups["gpu"]["tags"].items()
+    templates = {
+        each["tags"]["Name"].rpartition("-")[2]: each
+        for each in engine.all("aws:ec2/launchTemplate:LaunchTemplate").values()
+    }
+    for name, expected in (("h100", tags), ("system", ours)):
+        for kind in templates[name]["tagSpecifications"]:
+            assert expected.items() <= kind["tags"].items()
+
+
+def test_objects_of_a_server_are_labelled_with_the_owner_of_its_tier() -> None:
+    plan = a_plan(pools={"h100": a_pool(ownership=Ownership(owner="search", cost_center=None))})
+    engine = platform(plan)
+    deployment = engine.one(DEPLOYMENT)
+
+    for metadata in (deployment["metadata"], deployment["spec"]["template"]["metadata"]):
+        assert metadata["labels"]["berth-gpu/owner"] == "search"
+        assert "berth-gpu/cost-center" not in metadata["labels"]
+    assert "berth-gpu/owner" not in deployment["spec"]["selector"]["matchLabels"]
+
+
+def test_namespaces_are_labelled_with_the_owner_of_the_stack() -> None:
+    engine = platform(a_plan(ownership=Ownership(owner="platform", cost_center="4711")))
+    labels = [
+        each["metadata"]["labels"] for each in engine.all("kubernetes:core/v1:Namespace").values()
+    ]
+
+    assert len(labels) == 2
+    assert all(each["berth-gpu/owner"] == "platform" for each in labels)
+    assert all(each["berth-gpu/cost-center"] == "4711" for each in labels)

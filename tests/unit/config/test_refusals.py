@@ -31,6 +31,21 @@ CASES = [
     pytest.param(
         "on-demand",
         "      max_nodes: 2",
+        "      max_nodes: 2\n      owner: Team Search!",
+        "a.yaml:13: berth:tiers.l4.owner: Team Search! is not 1 to 63 letters, digits, hyphens, "
+        "points and underscores; write one such as search",
+        id="owner-that-is-no-label",
+    ),
+    pytest.param(
+        "on-demand",
+        "      max_nodes: 2",
+        "      max_nodes: 2\n      cost_center: 4711",
+        'a.yaml:13: berth:tiers.l4.cost_center: 4711 without quotes is not text; write "4711"',
+        id="cost-center-without-quotes",
+    ),
+    pytest.param(
+        "on-demand",
+        "      max_nodes: 2",
         "      max_nodes: 2\n      min_node: 1",
         "a.yaml:13: berth:tiers.l4.min_node: unknown key, value 1; did you mean min_nodes",
         id="unknown-key-close-to-a-known-one",
@@ -90,8 +105,8 @@ CASES = [
         "      max_nodes: 2",
         f"      max_nodes: 2\n      note: {'x' * 60}",
         f"a.yaml:13: berth:tiers.l4.note: unknown key, value {'x' * 37}...; remove it, or use one "
-        "of source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, "
-        "ami_id, mig_profile",
+        "of owner, cost_center, source, instance_type, capacity, min_nodes, max_nodes, "
+        "root_disk_gib, ami_type, ami_id, mig_profile",
         id="long-value-is-shortened",
     ),
     pytest.param(
@@ -482,8 +497,8 @@ CASES = [
         "max_nodes: 2",
         "max_nodes: 2\n      token: {secure: AAABAHidden}",
         "a.yaml:13: berth:tiers.l4.token: unknown key, value a secret; remove it, or use one of "
-        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id, "
-        "mig_profile",
+        "owner, cost_center, source, instance_type, capacity, min_nodes, max_nodes, "
+        "root_disk_gib, ami_type, ami_id, mig_profile",
         id="secret-under-an-unknown-key",
     ),
     pytest.param(
@@ -491,8 +506,8 @@ CASES = [
         "max_nodes: 2",
         "max_nodes: 2\n      hf_token: hf_AAABAHidden",
         "a.yaml:13: berth:tiers.l4.hf_token: unknown key, value a secret; remove it, or use one of "
-        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id, "
-        "mig_profile",
+        "owner, cost_center, source, instance_type, capacity, min_nodes, max_nodes, "
+        "root_disk_gib, ami_type, ami_id, mig_profile",
         id="key-that-names-a-secret",
     ),
     pytest.param(
