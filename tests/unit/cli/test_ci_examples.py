@@ -1,4 +1,4 @@
-"""The workflows in docs/ci: they parse, use options that exist, and give no write token to a fork."""
+"""The workflows in docs/ci: they parse, use real options, and give no fork a token that writes."""
 
 import re
 import shlex
