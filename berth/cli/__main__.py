@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "cost diff": "what a change costs, and why each line moved",
     "doctor": "what is there, and what mends an interrupted `up`",
     "explain": "a rule, a GPU or an error text: what it means and what to do",
+    "idle": "GPUs of a live stack that served nothing, with their cost",
     "plan": "where one model fits, with which flags, and why not elsewhere",
     "policies": "admission policies and pages, written from the rules",
     "preview": "resources, plan, policies and cost of a stack in one report",
