@@ -146,8 +146,8 @@ def _find_deadlock(workload: Workload, context: Context) -> Iterator[Breach]:
     if not pools:
         yield Breach(
             where=workload.resource.name,
-            what=f"an update starts {counted(surge, 'more pod')} of {each} {key} before it ends one, "
-            "and no pool of this stack shows room for them",
+            what=f"an update starts {counted(surge, 'more pod')} of {each} {key} before it ends "
+            "one, and no pool of this stack shows room for them",
             change="end one pod first",
             fix=fix,
             level="advisory",
