@@ -22,9 +22,13 @@ CASES = [case for name in NAMES for case in cases_of(name)]
 
 @pytest.mark.parametrize("rule_id", BY_ID)
 def test_a_rule_has_all_four_cases(rule_id: str) -> None:
-    has = {"fires", "silent"} | {case.outcome for case in cases_of(rule_id)}
+    assert {case.outcome for case in cases_of(rule_id)} == set(OUTCOMES)
 
-    assert has == set(OUTCOMES)
+
+@pytest.mark.parametrize("rule_id", BY_ID)
+def test_a_message_and_a_fix_of_each_rule_are_held_word_for_word(rule_id: str) -> None:
+    assert any(case.says for case in cases_of(rule_id))
+    assert any(case.fix for case in cases_of(rule_id))
 
 
 def test_cases_belong_to_rules_and_differ() -> None:
