@@ -16,6 +16,13 @@ from berth.cli.cost_inputs import (
     unknown_region,
 )
 from berth.cli.cost_page import cost_lines
+from berth.cli.limits import (
+    add_limit_options,
+    repository_limits,
+    say_breaches,
+    verdict,
+    verdict_document,
+)
 from berth.config.read import stack_file
 from berth.costs.document import estimate_document
 from berth.costs.resources.documents import DocumentError
@@ -41,11 +48,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--as-of", type=day_of, metavar="DAY", help="prices of this day; today when left out"
     )
+    add_limit_options(parser)
     parser.add_argument("--json", action="store_true", help="the estimate as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Price and print; 2 if the input cannot be read."""
+    """Price and print; 1 above a limit, 2 if the input cannot be read."""
     if (args.file is None) == (args.stack is None):
         print("berth cost: give FILE or --stack NAME, one of them", file=sys.stderr)
         return 2
@@ -53,16 +61,18 @@ def run(args: argparse.Namespace) -> int:
         print(f"berth cost: --region: {problem}", file=sys.stderr)
         return 2
     try:
-        priced = _priced(args).estimate
+        priced = _priced(args)
+        found = verdict(priced, None, repository_limits(args.guardrails), args.override)
     except (DocumentError, ProjectMissingError) as error:
         print(error, file=sys.stderr)
         return 2
     if args.json:
-        json.dump(estimate_document(priced), sys.stdout, indent=2)
+        document = estimate_document(priced.estimate)
+        json.dump(document | {"guardrails": verdict_document(found)}, sys.stdout, indent=2)
         print()
     else:
-        print("\n".join(cost_lines(priced)))
-    return 0
+        print("\n".join(cost_lines(priced.estimate)))
+    return say_breaches([found])
 
 
 def _priced(args: argparse.Namespace) -> Priced:

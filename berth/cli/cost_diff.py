@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from berth.catalog.load import load_catalog
@@ -21,7 +21,16 @@ from berth.cli.cost_inputs import (
     unknown_region,
 )
 from berth.cli.diff_page import diff_lines
+from berth.cli.limits import (
+    Verdict,
+    add_limit_options,
+    repository_limits,
+    say_breaches,
+    verdict,
+    verdict_document,
+)
 from berth.cli.revisions import RevisionError, merge_base, project_at
+from berth.config.budget import Guardrails
 from berth.config.nearest import did_you_mean
 from berth.config.problems import ConfigError
 from berth.costs.diff import NO_ESTIMATE, CostDiff, cost_diff
@@ -35,12 +44,17 @@ _PRICES = Path("berth", "catalog", "prices")
 """Where a checkout of Berth itself keeps its price lists."""
 
 
+Sides = tuple[Priced | None, Priced | None]
+"""Before and after; a side that is None costs nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackDiff:
     """The difference of one stack."""
 
     stack: str
     diff: CostDiff
+    verdict: Verdict
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -73,11 +87,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--as-of", type=day_of, metavar="DAY", help="prices of this day; today when left out"
     )
+    add_limit_options(parser)
     parser.add_argument("--json", action="store_true", help="the difference as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare and print; 2 if a side cannot be read."""
+    """Compare and print; 1 above a limit, 2 if a side cannot be read."""
     problem = _usage(args)
     if problem is None and args.region is not None:
         problem = (text := unknown_region(args.region)) and f"--region: {text}"
@@ -85,23 +100,33 @@ def run(args: argparse.Namespace) -> int:
         print(f"berth cost diff: {problem}", file=sys.stderr)
         return 2
     try:
-        found = list(_of_base(args) if args.base is not None else [_of_files(args)])
+        guardrails = repository_limits(args.guardrails)
+        sides = list(_of_base(args) if args.base is not None else [_of_files(args)])
     except (DocumentError, ProjectMissingError, RevisionError) as error:
         print(error, file=sys.stderr)
         return 2
+    found = [_difference(*each, guardrails, args.override) for each in sides]
     if args.json:
         json.dump(differences_document(found), sys.stdout, indent=2)
         print()
     else:
         print("\n".join(diff_lines([(each.stack, each.diff) for each in found])))
-    return 0
+    return say_breaches([each.verdict for each in found])
 
 
 def differences_document(found: Sequence[StackDiff]) -> dict[str, object]:
     """One stack as it is, several with their sum."""
     if len(found) == 1:
-        return {"stack": found[0].stack, **diff_document(found[0].diff)}
-    return diffs_document([(each.stack, each.diff) for each in found])
+        return _document(found[0])
+    return diffs_document([each.diff for each in found], [_document(each) for each in found])
+
+
+def _document(found: StackDiff) -> dict[str, object]:
+    return {
+        "stack": found.stack,
+        **diff_document(found.diff),
+        "guardrails": verdict_document(found.verdict),
+    }
 
 
 def _usage(args: argparse.Namespace) -> str | None:
@@ -116,14 +141,14 @@ def _usage(args: argparse.Namespace) -> str | None:
     return None
 
 
-def _of_files(args: argparse.Namespace) -> StackDiff:
+def _of_files(args: argparse.Namespace) -> Sides:
     asked = Asked(region=args.region, day=args.as_of)
     if len(args.files) == 1:
         (name,) = args.files
         before, after = price_both_sides(content(name), shown_name(name), asked)
     else:
         before, after = (_side(name, asked) for name in args.files)
-    return _difference(before, after)
+    return before, after
 
 
 def _side(name: str, asked: Asked) -> Priced:
@@ -132,21 +157,24 @@ def _side(name: str, asked: Asked) -> Priced:
     return price_document(content(name), shown_name(name), asked)
 
 
-def _difference(before: Priced | None, after: Priced | None) -> StackDiff:
-    """A side that is None costs nothing."""
+def _difference(
+    before: Priced | None, after: Priced | None, guardrails: Guardrails, override: str | None
+) -> StackDiff:
     newer = after or before
     assert newer is not None
+    if after is None:
+        after = replace(newer, estimate=NO_ESTIMATE, plan=None)
+    diff = cost_diff(
+        before.estimate if before else NO_ESTIMATE,
+        after.estimate,
+        list_prices(load_catalog().prices, after.day),
+    )
     return StackDiff(
-        stack=newer.stack,
-        diff=cost_diff(
-            before.estimate if before else NO_ESTIMATE,
-            after.estimate if after else NO_ESTIMATE,
-            list_prices(load_catalog().prices, newer.day),
-        ),
+        stack=after.stack, diff=diff, verdict=verdict(after, diff, guardrails, override)
     )
 
 
-def _of_base(args: argparse.Namespace) -> Iterator[StackDiff]:
+def _of_base(args: argparse.Namespace) -> Iterator[Sides]:
     """Every stack asked for, as its file is here and as it was where the work began."""
     project = find_project(Path.cwd())
     commit = merge_base(project, args.base)
@@ -167,7 +195,7 @@ def _of_base(args: argparse.Namespace) -> Iterator[StackDiff]:
                     before = price_stack(there[name], book)
                 except (ConfigError, PlanError) as error:
                     raise DocumentError(_moved(error.lines, past, args.base)) from None
-            yield _difference(before, price_stack(here[name]) if name in here else None)
+            yield before, price_stack(here[name]) if name in here else None
 
 
 def _stack_files(project: Path) -> dict[str, Path]:

@@ -40,6 +40,8 @@ class Priced:
     estimate: Estimate
     stack: str
     day: date
+    plan: Plan | None = None
+    """Of a stack of Berth whose settings are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ def price_stack(path: Path, book: PriceBook | None = None) -> Priced:
         catalog = replace(catalog, prices=book)
     plan = planned_stack(path).plan
     name = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
-    return Priced(estimate=estimate(plan, catalog), stack=name, day=plan.as_of)
+    return Priced(estimate=estimate(plan, catalog), stack=name, day=plan.as_of, plan=plan)
 
 
 def price_engine_document(data: bytes, where: str, asked: Asked) -> Priced:
@@ -153,7 +155,7 @@ def _whole(data: bytes, where: str) -> EngineDocument:
 def _after(document: EngineDocument, where: str, asked: Asked, plan: Plan | None) -> Priced:
     prices = _prices(document, where, asked, plan)
     found = estimate_resources(document.after, load_catalog(), prices, plan)
-    return Priced(estimate=found, stack=document.stack, day=prices.day)
+    return Priced(estimate=found, stack=document.stack, day=prices.day, plan=plan)
 
 
 def _prices(document: EngineDocument, where: str, asked: Asked, plan: Plan | None) -> PriceList:

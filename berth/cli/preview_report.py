@@ -6,8 +6,7 @@ from typing import Any
 
 from berth.costs.document import estimate_document
 from berth.costs.estimate import Estimate
-from berth.costs.kinds import GPU_NODES
-from berth.costs.money import with_commas
+from berth.costs.guardrails import BUDGET_EXCEEDED, BUDGET_KEY, Judged, breaches
 from berth.engine.preview import EnginePreview
 from berth.planner.document import plan_document
 from berth.planner.plan import Plan
@@ -51,6 +50,8 @@ class Report:
         """What the policies reported, and the budget."""
         found = []
         for policy in self.preview.policies:
+            if policy.kind == BUDGET_EXCEEDED:
+                continue  # judged below, with the numbers of the plan
             message, fix = split_message(policy.message)
             found.append(
                 Finding(
@@ -81,37 +82,17 @@ class Report:
         budget = self.plan.budget
         if budget is None:
             return []
-        planned_usd, limit_usd = self.estimate.plan.usd_per_month, budget.monthly_usd
-        if planned_usd > limit_usd:
-            return [
-                self._budget_finding(
-                    "mandatory",
-                    f"the plan costs {with_commas(planned_usd)} USD a month, "
-                    f"{with_commas(planned_usd - limit_usd)} above {with_commas(limit_usd)}",
-                    "plan fewer or cheaper nodes, or raise monthly_usd",
-                )
-            ]
-        unknown = [each.resource for each in self.estimate.unpriced]
-        if not unknown:
-            return []
-        priced = {line.tier for line in self.estimate.lines if line.name == GPU_NODES}
+        judged = Judged(estimate=self.estimate, day=self.plan.as_of, tiers=self.plan.pools)
         return [
-            self._budget_finding(
-                "advisory" if priced >= set(self.plan.pools) else "mandatory",
-                f"cannot be held to, since the price of {', '.join(dict.fromkeys(unknown))} is "
-                f"unknown; the rest costs {with_commas(planned_usd)} USD a month",
-                "name a region and a day with known prices, or state your own",
+            Finding(
+                kind=BUDGET_EXCEEDED,
+                enforcement_level=each.level,
+                resource=self.stack,
+                message=f"{each.key}: {each.what}",
+                fix=each.fix,
             )
+            for each in breaches(budget, BUDGET_KEY, judged)
         ]
-
-    def _budget_finding(self, level: str, what: str, fix: str) -> Finding:
-        return Finding(
-            kind="budget-exceeded",
-            enforcement_level=level,
-            resource=self.stack,
-            message=f"berth:budget.monthly_usd: {what}",
-            fix=fix,
-        )
 
 
 def report_document(report: Report) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from berth.catalog.load import load_catalog
 from berth.config.read import parse_stack, read_stack_file, with_lines
+from berth.config.stack import HF_TOKEN_KEY
 from berth.planner.account import Account
 from berth.planner.calibration import read_calibrations
 from berth.planner.errors import PlanError
@@ -52,7 +53,8 @@ def plan_of_settings(settings: Mapping[str, object], where: str) -> Plan | None:
     """
     if "berth:tiers" not in settings:
         return None
-    config = parse_stack(settings, where, date.today())
+    plain = {key: value for key, value in settings.items() if key != HF_TOKEN_KEY}
+    config = parse_stack(plain, where, date.today())
     catalog = load_catalog()
     return make_plan(config, catalog, Account.assumed(config.region, catalog), {})
 

@@ -5,6 +5,7 @@ The checks read raw values, so that they also speak while another part of the fi
 
 from collections.abc import Iterator, Mapping
 
+from berth.config.budget import budget_problems
 from berth.config.cluster_checks import cluster_problems
 from berth.config.nearest import did_you_mean
 from berth.config.problems import Path, Problem, plain
@@ -25,6 +26,7 @@ def cross_checks(values: Mapping[str, object]) -> list[Problem]:
         *cluster_problems(values),
         *(problem for name, tier in tiers for problem in tier_problems(name, tier, values)),
         *_models(values),
+        *budget_problems(values.get("budget"), ("budget",)),
     ]
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from berth.config.budget import BudgetConfig
 from berth.config.capacity import (
     BlockPurchase,
     CapacityBlock,
@@ -40,7 +41,6 @@ from berth.config.values import (
     Share,
     Text,
     TokenCount,
-    Usd,
 )
 from berth.config.wanted import Wanted
 
@@ -176,13 +176,6 @@ class ImagesConfig(Config):
     of every operator that the stack installs."""
 
 
-class BudgetConfig(Config):
-    """What the stack may cost."""
-
-    monthly_usd: Usd
-    """Recurring cost of the plan in a month of 730 hours; above it the stack is refused."""
-
-
 class StackConfig(Config):
     """All settings of one stack: `stacks/Pulumi.<stack>.yaml` without the `berth:` prefix."""
 
@@ -211,4 +204,4 @@ class StackConfig(Config):
     )
     """A mirror for every image, and the secret to pull from it."""
     budget: Annotated[BudgetConfig, Wanted("a budget", "{monthly_usd: 90000}")] | None = None
-    """Above it the stack is refused."""
+    """Limits, above which the stack is refused or warned of."""

@@ -55,15 +55,16 @@ def diff_document(diff: CostDiff) -> dict[str, Any]:
     return document
 
 
-def diffs_document(diffs: Sequence[tuple[str, CostDiff]]) -> dict[str, Any]:
-    """Several stacks by name, and their sum in the same form."""
-    every = [diff for _, diff in diffs]
+def diffs_document(
+    diffs: Sequence[CostDiff], documents: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """The documents of several stacks, and their sum in the same form."""
     return {
-        "stacks": [{"stack": name, **diff_document(diff)} for name, diff in diffs],
-        "past": _sum(estimate_amounts(diff.past) for diff in every),
-        "total": _sum(estimate_amounts(diff.total) for diff in every),
-        "diff": difference(every),
-        "at_least": any(diff.at_least for diff in every),
+        "stacks": list(documents),
+        "past": _sum(estimate_amounts(diff.past) for diff in diffs),
+        "total": _sum(estimate_amounts(diff.total) for diff in diffs),
+        "diff": difference(diffs),
+        "at_least": any(diff.at_least for diff in diffs),
     }
 
 

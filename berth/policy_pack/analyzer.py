@@ -57,7 +57,10 @@ class BerthAnalyzer(sdk._PolicyAnalyzerServicer):
     ) -> analyzer_pb2.AnalyzerStackConfigureResponse:
         """Take what the engine says of the stack; levels of a production stack follow from it."""
         self._facts = StackFacts(
-            request.stack, request.config.get("berth:environment"), tuple(request.tags.values())
+            stack=request.stack,
+            environment_setting=request.config.get("berth:environment"),
+            budget_setting=request.config.get("berth:budget"),
+            tags=tuple(request.tags.values()),
         )
         environment = environment_of_stack(
             setting=self._facts.environment_setting,

@@ -15,6 +15,7 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
+from berth.policy_pack.budget import BudgetPolicy
 from berth.policy_pack.not_checked import note_not_checked
 from berth.policy_pack.plain import without_secrets
 from berth.policy_pack.request import Request, current_request
@@ -63,9 +64,10 @@ class _Args(Protocol):
 
 
 def make_policies(rules: Iterable[Rule]) -> list[Policy]:
-    """The policies of a pack, in the order of the rules, and last the one about exceptions."""
+    """The policies of a pack, in the order of the rules, then budget and exceptions."""
     return [
         *(_StackPolicy(rule) if rule.scope == "stack" else _ResourcePolicy(rule) for rule in rules),
+        BudgetPolicy(),
         _ExceptionsPolicy(),
     ]
 

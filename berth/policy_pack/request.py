@@ -30,6 +30,8 @@ class Request:
     """Name of the stack; empty where the engine does not say."""
     environment_setting: str | None
     """The stack's own `berth:environment`."""
+    budget_setting: str | None
+    """The stack's own `berth:budget`, as JSON."""
     stack_tags: tuple[str, ...]
     resources: tuple[Resource, ...]
     accepted: Acceptances
@@ -44,6 +46,7 @@ class StackFacts:
 
     stack: str = ""
     environment_setting: str | None = None
+    budget_setting: str | None = None
     tags: tuple[str, ...] = ()
 
 
@@ -115,6 +118,7 @@ def _request(
         secrets,
         facts.stack,
         facts.environment_setting,
+        facts.budget_setting,
         facts.tags,
         tuple(resources),
         configured.accepted,

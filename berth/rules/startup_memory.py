@@ -51,6 +51,17 @@ _QUANTIZATIONS: Final = {
     "modelopt_fp4": "nvfp4",
     "bitsandbytes": "bitsandbytes",
 }
+_MADE_WHILE_LOADING: Final = {
+    "bitsandbytes": 0.55,
+    "eetq": 0.55,
+    "fp8": 0.55,
+    "bitsandbytes-fp4": 0.3,
+    "bitsandbytes-nf4": 0.3,
+}
+"""Share of the bytes of 16 bits that stay where another engine than vLLM makes a format itself.
+
+https://huggingface.co/docs/text-generation-inference/conceptual/quantization, read 2026-12-01
+"""
 _DTYPES: Final = {
     "bfloat16": "bf16",
     "half": "fp16",
@@ -131,7 +142,8 @@ def _problem(
     if container.engine != "vllm":
         count = container.gpus if container.engine == "tgi" and ranks.tensor == 1 else ranks.tensor
         gpus = (count or 0) * (ranks.pipeline or 0)
-        return _weights_problem(model, gpu, gpus) if gpus else None
+        share = _MADE_WHILE_LOADING.get(_quantization(arguments), 1.0)
+        return _weights_problem(model, gpu, gpus / share) if gpus else None
     if ranks.tensor is None or ranks.pipeline is None:
         return None
     if arguments.text("--runner") == "pooling" or arguments.text("--task") in (
@@ -177,8 +189,20 @@ def _engine_options(arguments: EngineArguments, version: str, model: Model) -> E
         prefix_caching=not arguments.has("--no-enable-prefix-caching"),
         rope_settings=has_rope_settings(arguments),
         language_model_only=arguments.has("--language-model-only"),
+        **_lora_options(arguments),
         **{key: value for key, value in stated.items() if value is not None},
     )
+
+
+def _lora_options(arguments: EngineArguments) -> dict[str, Any]:
+    """Room for adapters, with vLLM's own numbers for what is left out."""
+    if not arguments.has("--enable-lora"):
+        return {}
+    return {
+        "max_loras": arguments.tokens("--max-loras") or 1,
+        "max_lora_rank": arguments.tokens("--max-lora-rank") or 16,
+        "fully_sharded_loras": arguments.has("--fully-sharded-loras"),
+    }
 
 
 def _length(arguments: EngineArguments, model: Model) -> int | None:
@@ -194,7 +218,11 @@ def _utilization(arguments: EngineArguments, version: str | None) -> float:
     return arguments.number("--gpu-memory-utilization") or default
 
 
-def _weights_problem(model: Model, gpu: Gpu, gpus: int) -> str | None:
+def _quantization(arguments: EngineArguments) -> str:
+    return (arguments.text(*QUANTIZATION_OPTIONS) or "").lower()
+
+
+def _weights_problem(model: Model, gpu: Gpu, gpus: float) -> str | None:
     each_gib = model.weights_bytes / GIB / gpus
     if each_gib <= gpu.visible_gib:
         return None
@@ -270,8 +298,8 @@ STARTUP_OOM = Rule(
     severity="high",
     level="mandatory",
     scope="stack",
-    reads="model and options in the engine's arguments, version of the image, the GPUs or MIG "
-    "devices that the pod may get",
+    reads="model and options (adapters too) in the engine's arguments, version of the image, the "
+    "GPUs or MIG devices that the pod may get",
     why="the server ends after minutes of loading, and starts again, for ever",
     source="https://docs.vllm.ai/en/latest/configuration/conserving_memory.html",
     subjects=StackView.containers,

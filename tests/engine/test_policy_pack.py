@@ -13,6 +13,7 @@ import pytest
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import analyzer_pb2_grpc
 
+from berth.costs.guardrails import BUDGET_EXCEEDED
 from berth.offline.providers import OfflineProviders
 from berth.rules.exceptions import EXCEPTIONS_POLICY
 from berth.rules.finding import split_message
@@ -252,6 +253,18 @@ def test_an_exception_lets_a_finding_pass_and_an_unused_one_is_named(
     assert "for tp-exceeds-gpus: nothing is left that it covers" in event["message"]
 
 
+def test_any_stack_may_have_a_budget(make_stack: Any, tmp_path: Path) -> None:
+    """Two p5.48xlarge at the most: 2 x 55.04 x 730 = 80,358.40 USD a month, and 32 of disks."""
+    settings = {BUDGET_EXCEEDED: {"ceiling_monthly_usd": 80_000, "region": "us-east-1"}}
+
+    seen = preview(make_stack(), *config_file(tmp_path, settings))
+
+    (event,) = seen.violations
+    assert seen.exit_code != 0
+    assert (event["policyName"], event["enforcementLevel"]) == (BUDGET_EXCEEDED, "mandatory")
+    assert "with every tier at max_nodes a month costs 80,390.40 USD" in event["message"]
+
+
 def config_file(folder: Path, settings: dict[str, Any]) -> tuple[str, str]:
     path = folder / "policies.json"
     path.write_text(json.dumps(settings), "utf-8")
@@ -273,7 +286,7 @@ def test_the_pack_starts_as_the_engine_starts_it() -> None:
         started.terminate()
         started.communicate(timeout=30)
 
-    assert names == [*(rule.id for rule in RULES), EXCEPTIONS_POLICY]
+    assert names == [*(rule.id for rule in RULES), BUDGET_EXCEEDED, EXCEPTIONS_POLICY]
 
 
 def listed_rules(port: int) -> list[str]:

@@ -100,3 +100,21 @@ def test_resources_of_no_cloud_need_no_region(
     path = written(export(state("kubernetes:core/v1:ConfigMap", "c", {})))
 
     assert run(capsys, path)[0] == 0
+
+
+def test_a_stack_above_its_budget_ends_with_1_and_the_estimate_still_stands(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """l4-dev costs 847.59 USD a month."""
+    path = tmp_path / "Pulumi.l4-dev.yaml"
+    text = (ROOT / "stacks" / "Pulumi.l4-dev.yaml").read_text()
+    path.write_text(f"{text}  berth:budget: {{monthly_usd: 800}}\n")
+
+    code, out, err = run(capsys, "--stack", path, "--json")
+
+    assert code == 1
+    assert json.loads(out)["total"]["plan"]["usd_per_month"] == "847.59"
+    assert err == (
+        "l4-dev: berth:budget.monthly_usd: the plan costs 847.59 USD a month, 47.59 above 800.00; "
+        "plan fewer or cheaper nodes, or raise monthly_usd\n"
+    )

@@ -234,3 +234,60 @@ def test_a_document_that_berth_did_not_write_is_refused_with_its_key(
 
     assert code == 2
     assert "no estimate as `berth cost --json` writes it" in err
+
+
+def with_limits(project: Path, text: str) -> None:
+    (project.parent / "berth-guardrails.yaml").write_text(text)
+    stack = project / "stacks" / "Pulumi.l4-dev.yaml"
+    stack.write_text(L4.replace("g6.xlarge", "g6.2xlarge"))
+
+
+def test_a_change_beyond_the_limits_of_the_repository_ends_with_1(run: Run, project: Path) -> None:
+    """847.59 to 973.73 USD a month is +14.9 %."""
+    with_limits(project, "every_stack: {change_percent: 10}\n")
+
+    code, out, err = run("--base", "main", "--json")
+
+    assert code == 1
+    assert err == (
+        "l4-dev: berth-guardrails.yaml: every_stack.change_percent: the change makes a month "
+        "+14.9 %, above 10; divide the change, or raise change_percent\n"
+    )
+    (found,) = json.loads(out)["guardrails"]
+    assert (found["enforcement_level"], found["override"]) == ("mandatory", None)
+
+
+def test_a_reason_sets_the_limits_aside_and_is_shown(run: Run, project: Path) -> None:
+    with_limits(project, "every_stack: {change_percent: 10}\n")
+
+    code, out, err = run("--base", "main", "--json", "--override", "agreed with finance")
+
+    assert code == 0
+    assert "(accepted: agreed with finance)" in err
+    assert json.loads(out)["guardrails"][0]["override"] == "agreed with finance"
+
+
+def test_a_warning_refuses_nothing(run: Run, project: Path) -> None:
+    with_limits(project, "stacks: {l4-dev: {warn: {change_percent: 10}}}\n")
+
+    code, _, err = run("--base", "main")
+
+    assert code == 0
+    assert err.endswith("above 10 (a warning)\n")
+
+
+def test_limits_of_another_stack_do_not_hold(run: Run, project: Path) -> None:
+    with_limits(project, "stacks: {h100-prod: {change_percent: 1}}\n")
+
+    assert run("--base", "main")[0] == 0
+
+
+def test_limits_that_cannot_be_read_are_told_before_anything_is_priced(
+    run: Run, project: Path
+) -> None:
+    with_limits(project, "every_stack: {change_percent: much}\n")
+
+    code, out, err = run("--base", "main")
+
+    assert (code, out) == (2, "")
+    assert "every_stack.change_percent: much is not a number of per cent" in err

@@ -178,9 +178,8 @@ def test_stacks_add_up() -> None:
     """0.8048 twice after, once before."""
     grown, new = cost_diff(of(a_line()), of(a_line())), cost_diff(NO_ESTIMATE, of(a_line()))
 
-    document = diffs_document([("l4-dev", grown), ("l4-test", new)])
+    document = diffs_document([grown, new], [diff_document(grown), diff_document(new)])
 
-    assert [each["stack"] for each in document["stacks"]] == ["l4-dev", "l4-test"]
     assert document["past"]["plan"]["usd_per_hour"] == "0.8048"
     assert document["total"]["plan"]["usd_per_hour"] == "1.6096"
     assert document["diff"]["plan"]["usd_per_hour"] == "0.8048"

@@ -11,6 +11,7 @@ import pytest
 from pulumi.runtime.proto import analyzer_pb2
 from pulumi_policy import proxy
 
+from berth.costs.guardrails import BUDGET_EXCEEDED
 from berth.policy_pack import request as request_module
 from berth.policy_pack.analyzer import SDK_VERSION, BerthAnalyzer
 from berth.policy_pack.plain import plain_properties
@@ -64,7 +65,7 @@ def test_it_lists_every_rule_with_its_schema() -> None:
     info = info_of(analyzer())
 
     names = [policy.name for policy in info.policies]
-    assert names == [*(rule.id for rule in RULES), EXCEPTIONS_POLICY]
+    assert names == [*(rule.id for rule in RULES), BUDGET_EXCEEDED, EXCEPTIONS_POLICY]
     for policy, rule in zip(info.policies, RULES, strict=False):
         page = f"docs/rules/{rule.id}.md"
         assert (policy.description, policy.url.endswith(page)) == (rule.title, True)

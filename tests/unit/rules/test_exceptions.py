@@ -181,7 +181,7 @@ def noted(key: str, reason: Any, *, as_tag: bool = False) -> Resource:
         (noted("image-unpinned", "a canary"), True),
         (noted("image-unpinned", "a canary", as_tag=True), True),
         (noted("image-unpinned", " "), False),
-        (noted("image-unpinned", UNKNOWN), False),
+        (noted("image-unpinned", UNKNOWN), True),
         (noted("tp-exceeds-gpus", "a canary"), False),
         (Resource("t", "n", "u", {"metadata": {"annotations": UNKNOWN}}), False),
         (Resource("t", "n", "u", {"tags": [{"key": "berth.dev/except-image-unpinned"}]}), False),
@@ -194,6 +194,13 @@ def test_a_resource_gives_a_reason_of_its_own(resource: Resource, *, excepted: b
 
 def test_a_security_rule_takes_no_word_of_a_resource() -> None:
     assert not is_excepted(noted("secret-plain-env", "known"), "secret-plain-env")
+
+
+def test_a_word_without_a_reason_is_named() -> None:
+    assert acceptances().notes([noted("image-unpinned", "")], RULES) == (
+        "chat: berth.dev/except-image-unpinned: no reason, so it covers nothing; "
+        "say why, or remove it",
+    )
 
 
 @pytest.mark.parametrize(
