@@ -50,13 +50,12 @@ def _room(
     pool: Pool | None, kinds: tuple[tuple[str, object], ...], key: str, view: StackView
 ) -> tuple[str, int] | None:
     """Name of the nodes and how much of a resource one has; None where nobody can say."""
-    name = kinds[0][0] if kinds else ""
     if pool is not None and pool.gpu_types:
         room = capacity_of(pool, key, view)
         return None if room is None else (f"pool {pool.name}", room)
-    if key not in GPU_KEY.values() or not kinds:
+    if key not in GPU_KEY.values():
         return None
-    return name, min(getattr(node, "count", 0) for _, node in kinds)
+    return kinds[0][0], min(getattr(node, "count", 0) for _, node in kinds)
 
 
 def _demand_beyond_pool(pool: Pool, view: StackView) -> Iterator[Breach]:

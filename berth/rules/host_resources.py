@@ -103,7 +103,7 @@ def _find_little_shm(container: Container, context: Context) -> Iterator[Breach]
             f"to {path} and mount it at /dev/shm",
         )
         return
-    size_gib = quantity_gib(size.known()) if size and not size.is_absent else None
+    size_gib = quantity_gib(size.known()) if size else None
     if size and size_gib is not None and size_gib < gpus:
         yield Breach(
             where=container.resource.name,

@@ -283,9 +283,8 @@ def _fix(container: Container, arguments: EngineArguments, model: Model, gpu: Gp
     for shorter in (2**n for n in range(int(math.log2(length - 1)), _LEAST_LENGTH_LOG2 - 1, -1)):
         if fits_with(option, shorter):
             return f"set {option} to {shorter}"
-    tensor = arguments.ranks().tensor or 1
     option = arguments.ranks().tensor_option
-    for wider in (size for size in _TENSOR_SIZES if size > tensor):
+    for wider in _TENSOR_SIZES:
         if model.attention_heads % wider == 0 and fits_with(option, wider):
             limit = container.body.at("resources", "limits", GPU_KEY[gpu.vendor]).path
             return f"set {option} and {limit} to {wider}, on nodes of {wider} such GPUs"

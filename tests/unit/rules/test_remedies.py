@@ -170,6 +170,22 @@ def test_a_volume_gets_a_name_that_is_free() -> None:
     assert names == ["dshm", "dshm-0", "dshm-1"]
 
 
+def test_a_volume_at_a_folder_above_is_no_shared_memory() -> None:
+    args = ["--model", "m", "--tensor-parallel-size", "2"]
+    server = container(
+        args=args, resources=gpus(2, 2), volumeMounts=[{"name": "s", "mountPath": "/dev"}]
+    )
+    volumes = [{"name": "s", "emptyDir": {}}]
+
+    after = mended("shm-too-small", deployment(pod_spec(server, volumes=volumes)))
+
+    assert after is not None
+    assert after["spec"]["template"]["spec"]["volumes"] == [
+        {"name": "s", "emptyDir": {}},
+        {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "4Gi"}},
+    ]
+
+
 def test_a_volume_that_is_no_folder_of_the_pod_is_left_alone() -> None:
     args = ["--model", "m", "--tensor-parallel-size", "2"]
     mounts = [{"name": "s", "mountPath": "/dev/shm"}]
