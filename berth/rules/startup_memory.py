@@ -1,6 +1,5 @@
 """Rules about GPU memory when an engine starts."""
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -280,10 +279,10 @@ def _fix(container: Container, arguments: EngineArguments, model: Model, gpu: Gp
 
     length = _length(arguments, model) or model.max_positions
     option = arguments.spelling(*MAX_LEN_OPTIONS)
-    for shorter in (2**n for n in range(int(math.log2(length - 1)), _LEAST_LENGTH_LOG2 - 1, -1)):
-        if fits_with(option, shorter):
-            return f"set {option} to {shorter}"
-    option = arguments.ranks().tensor_option
+    for power in range((length - 1).bit_length() - 1, _LEAST_LENGTH_LOG2 - 1, -1):
+        if fits_with(option, 2**power):
+            return f"set {option} to {2**power}"
+    option = "--num-shard" if container.engine == "tgi" else arguments.ranks().tensor_option
     for wider in _TENSOR_SIZES:
         if model.attention_heads % wider == 0 and fits_with(option, wider):
             limit = container.body.at("resources", "limits", GPU_KEY[gpu.vendor]).path
