@@ -31,8 +31,9 @@ def test_quantities(text: Any, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "1 Gi", "1gi", "1Kb", "1K", True, False, None, [1], "1e999", "9e24", "-9e24", "--1"]
-)  # fmt: skip
+    "text",
+    ["", "x", "1 Gi", "1gi", "1Kb", "1K", True, False, None, [1], "1e999", "9e24", "-9e24", "--1"],
+)
 def test_what_is_no_quantity(text: Any) -> None:
     assert parse_quantity(text) is None
 

@@ -163,11 +163,14 @@ OPERATOR_LISTS = [
         ({"values": {"nfd": {"enabled": False}}}, OPERATOR_LISTS[:1]),
         ({"values": {"nfd": {"enabled": True}}}, OPERATOR_LISTS),
         ({"valueYamlFiles": [None]}, []),
-        ({"valueYamlFiles": [None], "values": {"daemonsets": {"tolerations": []}}}, OPERATOR_LISTS[:1]),
+        (
+            {"valueYamlFiles": [None], "values": {"daemonsets": {"tolerations": []}}},
+            OPERATOR_LISTS[:1],
+        ),
         ({"valueYamlFiles": [VALUES_FILE]}, OPERATOR_LISTS),
         ({"chart": "cert-manager"}, []),
     ],
-)  # fmt: skip
+)
 def test_tolerations_that_agents_get(changes: dict[str, Any], paths: list[tuple[str, ...]]) -> None:
     assert [entry.path for entry in chart(**changes).toleration_lists()] == paths
 

@@ -13,7 +13,6 @@ from berth.rules.stack_view.command_line import (
 from berth.rules.stack_view.field import Field
 from berth.rules.unknown import UNKNOWN, KnownAfterApplyError
 
-
 FILES = {
     "/scripts/run.sh": '#!/bin/bash\n# don\'t stop\nset -e\nexec vllm serve "$1" "${@}"\n',
     "/scripts/bare": "run it",

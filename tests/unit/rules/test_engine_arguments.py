@@ -33,11 +33,15 @@ def arguments(line: str, engine: Any = "vllm", *, is_partial: bool = False) -> E
         ("python3 -m lmdeploy.serve.openai.api_server m", "lmdeploy", "m"),
         ("text-generation-launcher --model-id m", "tgi", "--model-id m"),
         ("text-embeddings-router --model-id m", "tei", "--model-id m"),
-        ("/opt/tritonserver/bin/tritonserver --model-repository=/m", "triton", "--model-repository=/m"),
+        (
+            "/opt/tritonserver/bin/tritonserver --model-repository=/m",
+            "triton",
+            "--model-repository=/m",
+        ),
         ("mpirun -n 2 trtllm-serve m", "tensorrt-llm", "m"),
         ("ollama serve", "ollama", ""),
     ],
-)  # fmt: skip
+)
 def test_a_command_that_starts_an_engine(line: str, engine: str, rest: str) -> None:
     assert find_engine(line.split()) == (engine, rest.split())
 

@@ -1,4 +1,4 @@
-"""What the name of an image says: engine, accelerators, versions. Names as their makers publish them."""
+"""What the name of an image says, by names as their makers publish them."""
 
 import pytest
 

@@ -184,11 +184,13 @@ def test_a_condition_reads_as_kubectl_writes_it(placement: Any, text: str) -> No
         (affinity([where(TYPE, "NotIn", "g6.xlarge")]), ()),
         (affinity([where(TYPE, "In", "g6.xlarge")], [where("pool", "In", "a")]), ()),
         (
-            affinity([where(TYPE, "In", "g6.xlarge")], [where(TYPE, "In", "g6.xlarge", "p5.48xlarge")]),
+            affinity(
+                [where(TYPE, "In", "g6.xlarge")], [where(TYPE, "In", "g6.xlarge", "p5.48xlarge")]
+            ),
             ("g6.xlarge", "p5.48xlarge"),
         ),
     ],
-)  # fmt: skip
+)
 def test_instance_types_that_a_pod_is_bound_to(placement: Any, types: tuple[str, ...]) -> None:
     assert named_instance_types(Field(placement)) == types
 
@@ -325,17 +327,37 @@ def selecting(*types: str) -> dict[str, Any]:
         ([], {"spec": selecting("p5.48xlarge")}, [(None, ["p5.48xlarge"])]),
         ([], {"spec": selecting("p5.48xlarge", "q9new.large")}, []),
         ([node_group()], {"spec": selecting("g6.xlarge")}, [("pool", ["g6.xlarge"])]),
-        ([], {"spec": selecting("g6.xlarge", "g6.12xlarge"), "gpu_count": 4}, [(None, ["g6.12xlarge"])]),
+        (
+            [],
+            {"spec": selecting("g6.xlarge", "g6.12xlarge"), "gpu_count": 4},
+            [(None, ["g6.12xlarge"])],
+        ),
         ([], {"spec": selecting("g6.xlarge"), "gpu_count": 4}, [(None, ["g6.xlarge"])]),
         ([node_pool(requirements=LARGE)], {"gpu_count": 4}, [("pool", ["g6.12xlarge"])]),
-        ([node_pool(requirements=LARGE)], {"gpu_count": 1}, [("pool", ["g6.xlarge", "g6.12xlarge"])]),
-        ([node_pool(requirements=LARGE)], {"gpu_count": gpus(4, key="nvidia.com/mig-1g.10gb")}, [("pool", ["g6.xlarge", "g6.12xlarge"])]),
-        ([node_group(instanceTypes=["g6.xlarge", "g6.12xlarge"])], {"gpu_count": 4}, [("pool", ["g6.xlarge", "g6.12xlarge"])]),
+        (
+            [node_pool(requirements=LARGE)],
+            {"gpu_count": 1},
+            [("pool", ["g6.xlarge", "g6.12xlarge"])],
+        ),
+        (
+            [node_pool(requirements=LARGE)],
+            {"gpu_count": gpus(4, key="nvidia.com/mig-1g.10gb")},
+            [("pool", ["g6.xlarge", "g6.12xlarge"])],
+        ),
+        (
+            [node_group(instanceTypes=["g6.xlarge", "g6.12xlarge"])],
+            {"gpu_count": 4},
+            [("pool", ["g6.xlarge", "g6.12xlarge"])],
+        ),
         ([node_group(instanceTypes=ABSENT)], {}, []),
         ([node_group(labels={"a": UNKNOWN})], {"spec": {"nodeSelector": {"a": "b"}}}, []),
-        ([node_group("a"), node_group("b", labels={"c": UNKNOWN})], {"spec": {"nodeSelector": {"c": "d"}}}, []),
+        (
+            [node_group("a"), node_group("b", labels={"c": UNKNOWN})],
+            {"spec": {"nodeSelector": {"c": "d"}}},
+            [],
+        ),
     ],
-)  # fmt: skip
+)
 def test_nodes_that_a_pod_may_get(
     resources: list[Resource], changes: dict[str, Any], expected: list[Any]
 ) -> None:

@@ -111,14 +111,17 @@ def test_pods_that_compute_on_gpus(
         ([gpus(2, 1)], {"nvidia.com/gpu": 2}),
         ([gpus(ABSENT, 3)], {"nvidia.com/gpu": 3}),
         ([gpus(1), gpus("2")], {"nvidia.com/gpu": 3}),
-        ([gpus(1), gpus(2, key="nvidia.com/mig-1g.10gb")], {"nvidia.com/gpu": 1, "nvidia.com/mig-1g.10gb": 2}),
+        (
+            [gpus(1), gpus(2, key="nvidia.com/mig-1g.10gb")],
+            {"nvidia.com/gpu": 1, "nvidia.com/mig-1g.10gb": 2},
+        ),
         ([gpus(0)], {}),
         ([gpus("0.5")], None),
         ([gpus(-1)], None),
         ([gpus("many")], None),
         ([{"claims": [{"name": "gpu"}]}], None),
     ],
-)  # fmt: skip
+)
 def test_accelerators_of_a_whole_pod(resources: list[Any], expected: dict[str, int] | None) -> None:
     made = pod(*(container(resources=each) for each in resources), **CLAIMED)
 
@@ -139,10 +142,14 @@ def test_accelerators_of_a_whole_pod(resources: list[Any], expected: dict[str, i
         (gpus(1, key="cpu"), None, []),
         (gpus([1]), None, []),
         (gpus(True), None, []),
-        ({"limits": {"nvidia.com/gpu": 0, "nvidia.com/mig-1g.10gb": 2}}, 2, ["nvidia.com/mig-1g.10gb"]),
+        (
+            {"limits": {"nvidia.com/gpu": 0, "nvidia.com/mig-1g.10gb": 2}},
+            2,
+            ["nvidia.com/mig-1g.10gb"],
+        ),
         (ABSENT, None, []),
     ],
-)  # fmt: skip
+)
 def test_accelerators_of_a_container(resources: Any, count: int | None, keys: list[str]) -> None:
     made = one(resources=resources)
 
@@ -315,7 +322,9 @@ def test_options_without_a_dash_a_value_or_a_scalar() -> None:
 
 
 def test_a_script_of_a_config_map_is_read() -> None:
-    made = served({"run.sh": "exec vllm serve org/m -tp 2\n"}, command=["/etc/vllm/run.sh"], args=ABSENT)  # fmt: skip
+    made = served(
+        {"run.sh": "exec vllm serve org/m -tp 2\n"}, command=["/etc/vllm/run.sh"], args=ABSENT
+    )
 
     assert made.model == "org/m"
 
@@ -366,7 +375,9 @@ def test_whether_a_variable_is_set(env: Any, expected: bool) -> None:
 
 def test_labels_of_pods() -> None:
     spec = {"template": {"metadata": {"labels": {"app": "chat"}}, "spec": pod_spec()}}
-    made = next(view_stack([Resource("kubernetes:apps/v1:Deployment", "d", "", {"spec": spec})]).pods())  # fmt: skip
+    made = next(
+        view_stack([Resource("kubernetes:apps/v1:Deployment", "d", "", {"spec": spec})]).pods()
+    )
 
     assert made.label("app") == "chat"
     assert made.label("team") is None

@@ -1,4 +1,4 @@
-"""How many pods may take one GPU: time-slicing and MPS of the device plugin, MIG of the operator."""
+"""How many pods may take one GPU: time-slicing, MPS and MIG."""
 
 from typing import Any
 
@@ -163,7 +163,21 @@ MIG = "nvidia.com/mig-1g.10gb"
     [
         ([node_group(instanceTypes=["g6.12xlarge"])], GPU, 4),
         ([node_group(instanceTypes=["g6.12xlarge", "g6.xlarge"])], GPU, 1),
-        ([node_pool(requirements=[{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g6.12xlarge", "g6.xlarge"]}])], GPU, 4),
+        (
+            [
+                node_pool(
+                    requirements=[
+                        {
+                            "key": "node.kubernetes.io/instance-type",
+                            "operator": "In",
+                            "values": ["g6.12xlarge", "g6.xlarge"],
+                        }
+                    ]
+                )
+            ],
+            GPU,
+            4,
+        ),
         ([node_group(instanceTypes=["m7i.large"])], GPU, None),
         ([node_group()], "amd.com/gpu", None),
         ([node_group(instanceTypes=["g4ad.16xlarge"])], "amd.com/gpu", 4),
@@ -186,7 +200,7 @@ MIG = "nvidia.com/mig-1g.10gb"
         ([operator({"any": slicing(more=RENAMED)}), node_group()], SHARED, 4),
         ([operator({"any": slicing(more=RENAMED)}), node_group()], GPU, None),
     ],
-)  # fmt: skip
+)
 def test_what_a_node_has_of_a_resource(
     resources: list[Resource], key: str, capacity: int | None
 ) -> None:

@@ -32,7 +32,9 @@ def mount(name: Any, path: Any) -> dict[str, Any]:
 
 
 def test_what_a_mount_is_of() -> None:
-    made = mounted(mount("weights", "/w"), mount("cache", "/c"), mount("own", "/o"), mount("shard", "/s"))  # fmt: skip
+    made = mounted(
+        mount("weights", "/w"), mount("cache", "/c"), mount("own", "/o"), mount("shard", "/s")
+    )
     claim, cache, own, shard = mounted_volumes(made)
 
     assert (claim.claim, claim.template) == ("weights-claim", None)

@@ -57,9 +57,14 @@ def test_a_pod_is_its_own_template() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "is_job", "is_ray"),
-    [("batch/v1:Job", True, False), ("batch/v1:CronJob", True, False), ("ray.io/v1:RayJob", True, True),
-     ("ray.io/v1:RayService", False, True), ("apps/v1:Deployment", False, False)],
-)  # fmt: skip
+    [
+        ("batch/v1:Job", True, False),
+        ("batch/v1:CronJob", True, False),
+        ("ray.io/v1:RayJob", True, True),
+        ("ray.io/v1:RayService", False, True),
+        ("apps/v1:Deployment", False, False),
+    ],
+)
 def test_what_ends_and_what_is_ray(kind: str, is_job: bool, is_ray: bool) -> None:
     found = workload(kind, {})
 
@@ -169,10 +174,14 @@ def test_a_ray_worker_with_gpus_runs_the_application() -> None:
     spec = {
         "serveConfigV2": SERVE,
         "rayClusterConfig": {
-            "headGroupSpec": {"template": {"spec": pod_spec(container(image="rayproject/ray:2", args=["x"], resources={}))}},
+            "headGroupSpec": {
+                "template": {
+                    "spec": pod_spec(container(image="rayproject/ray:2", args=["x"], resources={}))
+                }
+            },
             "workerGroupSpecs": [{"template": {"spec": pod_spec(worker)}}],
         },
-    }  # fmt: skip
+    }
     head, first = (pod.containers[0] for pod in workload("ray.io/v1:RayService", spec).pods)
 
     assert head.engine_arguments is None
@@ -330,12 +339,15 @@ def test_a_component_of_dynamo_alone() -> None:
     [
         ({"limits": {"gpu": "2"}}, {"nvidia.com/gpu": "2"}),
         ({"limits": {"gpu": "2", "gpuType": "amd.com/gpu"}}, {"amd.com/gpu": "2"}),
-        ({"limits": {"cpu": "4", "custom": {"vpc.amazonaws.com/efa": "1"}}}, {"cpu": "4", "vpc.amazonaws.com/efa": "1"}),
+        (
+            {"limits": {"cpu": "4", "custom": {"vpc.amazonaws.com/efa": "1"}}},
+            {"cpu": "4", "vpc.amazonaws.com/efa": "1"},
+        ),
         ({"limits": {"cpu": "4", "custom": "text"}}, {"cpu": "4"}),
         ({"limits": UNKNOWN}, UNKNOWN),
         ({"requests": {"gpu": "1"}}, None),
     ],
-)  # fmt: skip
+)
 def test_quantities_of_dynamo(resources: Any, limits: Any) -> None:
     (pod,) = dynamo(extraPodSpec={"mainContainer": MAIN}, resources=resources).pods
 
