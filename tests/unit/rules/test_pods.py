@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from berth.rules.resource import Resource
-from berth.rules.stack_view import StackView, view_stack
+from berth.rules.stack_view import view_stack
 from berth.rules.stack_view.pod import Container, Pod
 from berth.rules.unknown import UNKNOWN, KnownAfterApplyError
 from tests.unit.rules.stacks import (
@@ -13,10 +13,7 @@ from tests.unit.rules.stacks import (
     container,
     deployment,
     gpus,
-    launch_template,
-    node_group,
     pod_spec,
-    release,
 )
 
 AGENT = "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"
@@ -31,16 +28,6 @@ def pod(*containers: dict[str, Any], **spec: Any) -> Pod:
 
 def one(**changes: Any) -> Container:
     return pod(container(**changes)).containers[0]
-
-
-def config_map(data: Any) -> Resource:
-    props = {"metadata": {"name": "settings"}, "data": data}
-    return Resource("kubernetes:core/v1:ConfigMap", "settings", "urn:settings", props)
-
-
-def view_of(body: dict[str, Any], data: dict[str, str]) -> StackView:
-    volume = {"name": "files", "configMap": {"name": "settings"}}
-    return view_stack([deployment(pod_spec(body, volumes=[volume])), config_map(data)])
 
 
 @pytest.mark.parametrize(
@@ -223,123 +210,6 @@ def test_the_engine_that_a_container_runs(changes: dict[str, Any], engine: str |
 
 
 @pytest.mark.parametrize(
-    ("changes", "path", "words"),
-    [
-        ({"args": ["m", "-tp", "2"]}, "args", ("m", "-tp", "2")),
-        ({"args": ABSENT, "command": ["vllm", "serve", "m"]}, "command", ("m",)),
-        ({"command": ["vllm"], "args": ["serve", "m"]}, "args", ("m",)),
-        ({"image": BUSYBOX, "command": ["sh", "-c"], "args": ["a; vllm serve m"]}, "args", ("m",)),
-    ],
-)
-def test_where_the_arguments_of_an_engine_are(
-    changes: dict[str, Any], path: str, words: tuple[str, ...]
-) -> None:
-    arguments = one(**changes).engine_arguments
-
-    assert arguments is not None
-    assert arguments.path == f"spec.template.spec.containers[0].{path}"
-    assert arguments.words == words
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"command": ["/start.sh"]},
-        {"image": BUSYBOX},
-        {"image": "vllm/vllm-openai-cpu:v1"},
-        {"image": "nvidia/cuda:12.9.1-runtime"},
-    ],
-)
-def test_arguments_that_no_engine_is_known_to_take(changes: dict[str, Any]) -> None:
-    assert one(**changes).engine_arguments is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "is_partial"),
-    [
-        ({"image": "vllm/vllm-openai:v0.32.0", "args": ABSENT}, False),
-        ({"image": "example.com/team/vllm:1", "args": ABSENT}, True),
-        ({"image": "example.com/team/vllm:1"}, False),
-        ({"image": "nvcr.io/nim/meta/llama:1", "args": ABSENT}, True),
-    ],
-)
-def test_an_image_of_a_team_may_bring_arguments_of_its_own(
-    changes: dict[str, Any], is_partial: bool
-) -> None:
-    arguments = one(**changes).engine_arguments
-
-    assert arguments is not None
-    assert arguments.is_partial is is_partial
-
-
-SETTINGS = {"mountPath": "/etc/vllm", "name": "files"}
-
-
-def served(data: dict[str, str], **changes: Any) -> Container:
-    body = container(**{"volumeMounts": [SETTINGS], **changes})
-    return next(view_of(body, data).containers())
-
-
-def test_options_of_a_mounted_file_come_before_the_arguments() -> None:
-    options = {"c.yaml": "tensor_parallel_size: 4\nmax-model-len: 8192\n"}
-    made = served(options, args=["m", "--config", "/etc/vllm/c.yaml", "--max-model-len", "4096"])
-
-    arguments = made.engine_arguments
-    assert arguments is not None
-    assert arguments.ranks().tensor == 4
-    assert arguments.number("--max-model-len") == 4096
-    assert not arguments.is_partial
-
-
-@pytest.mark.parametrize(
-    ("data", "path"), [({}, "/etc/vllm/c.yaml"), ({"c.yaml": "a: [1"}, "/etc/vllm/c.yaml"),
-                       ({"c.yaml": "- a"}, "/etc/vllm/c.yaml"), ({"c.yaml": "a: 1"}, "/other.yaml")]
-)  # fmt: skip
-def test_a_file_that_is_not_shown_may_hold_any_option(data: dict[str, str], path: str) -> None:
-    arguments = served(data, args=["m", "--config", path]).engine_arguments
-
-    assert arguments is not None
-    assert arguments.is_partial
-
-
-@pytest.mark.parametrize("engine", ["triton", "tgi"])
-def test_other_engines_mean_something_else_by_config(engine: str) -> None:
-    image = {"triton": "nvcr.io/nvidia/tritonserver:25.06-py3",
-             "tgi": "ghcr.io/huggingface/text-generation-inference:3"}[engine]  # fmt: skip
-
-    arguments = served({}, image=image, args=["--config", "/x"]).engine_arguments
-    assert arguments is not None
-    assert not arguments.is_partial
-
-
-def test_options_without_a_dash_a_value_or_a_scalar() -> None:
-    text = "enforce-eager: true\nenable-x: false\n--tp: 2\nlist: [1]\n5: x\nname: a\n"
-    made = served({"c.yaml": text}, args=["--config", "/etc/vllm/c.yaml"])
-
-    assert made.engine_arguments is not None
-    assert made.engine_arguments.words[:3] == ("--enforce-eager", "--tp=2", "--name=a")
-    assert not made.engine_arguments.has("--enable-x", "--list")
-
-
-def test_a_script_of_a_config_map_is_read() -> None:
-    made = served(
-        {"run.sh": "exec vllm serve org/m -tp 2\n"}, command=["/etc/vllm/run.sh"], args=ABSENT
-    )
-
-    assert made.model == "org/m"
-
-
-def test_variables_of_a_config_map_reach_the_arguments() -> None:
-    made = served(
-        {"TP": "4"}, envFrom=[{"configMapRef": {"name": "settings"}}], args=["m", "-tp=$(TP)"]
-    )
-
-    assert made.engine_arguments is not None
-    assert made.engine_arguments.ranks().tensor == 4
-    assert made.literal_env == {"TP": "4"}
-
-
-@pytest.mark.parametrize(
     ("changes", "model"),
     [
         ({}, "meta-llama/Llama-3.1-8B-Instruct"),
@@ -381,39 +251,3 @@ def test_labels_of_pods() -> None:
 
     assert made.label("app") == "chat"
     assert made.label("team") is None
-
-
-def test_a_view_finds_resources_by_kind_and_type() -> None:
-    service = Resource("kubernetes:core/v1:Service", "s", "", {})
-    other = Resource("kubernetes:serving.example.com/v1:Service", "o", "", {})
-    template, chart = launch_template(), release()
-    view = view_stack([deployment(), service, other, node_group(), template, chart])
-
-    assert view.launch_templates == (template,)
-    assert [c.resource for c in view.charts_named("gpu-operator", "karpenter")] == [chart]
-    assert list(view.charts_named("karpenter")) == []
-    assert view.of_kind("Service") == (service,)
-    assert view.of_kind("Service", "serving.example.com") == (other,)
-    assert view.of_kind("Ingress", "networking.k8s.io") == ()
-    assert [r.name for r in view.of_type("aws:eks/nodeGroup:NodeGroup")] == ["pool"]
-    assert view.of_type("aws:other/nodeGroup:NodeGroup") == ()
-    assert [p.name for p in view.gpu_pools()] == ["pool"]
-    assert list(view.gpu_pools("amd")) == []
-
-
-def test_a_view_answers_twice_alike() -> None:
-    view = view_stack([deployment(), node_group()])
-    made = next(view.pods())
-
-    assert view.pools_for(made) == view.pools_for(made) == view.pools
-    assert view.nodes_of(made, {}) == view.nodes_of(made, {})
-    assert view.nodes_of(made, {"instanceType": 5}) == view.nodes_of(made, {})
-    alone = view_stack([deployment()])
-    unplaced = next(alone.pods())
-    assert alone.nodes_of(unplaced, {}) == ()
-    assert len(alone.nodes_of(unplaced, {"instanceType": "g6.xlarge"})) == 1
-    assert all(c.name == "container server" for c in view.all_containers())
-
-
-def test_a_view_may_be_given_its_own_table() -> None:
-    assert list(view_stack([node_group(amiType=ABSENT)], {}).gpu_pools()) == []

@@ -281,9 +281,6 @@ def test_taints_of_a_node_pool_are_in_its_template() -> None:
     ]
 
 
-SPOT = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}
-
-
 @pytest.mark.parametrize(
     ("read", "key", "expected"),
     [
@@ -339,59 +336,6 @@ def test_labels_of_a_node_pool_are_in_its_template() -> None:
     labelled = Resource(resource.type, "p", "", {"spec": {"template": template}})
 
     assert pool(labelled).label("team") == "ml"
-
-
-@pytest.mark.parametrize(
-    ("requirements", "types"),
-    [
-        (asks(family=["p5en", "p5e"]), {"p5en.48xlarge", "p5e.48xlarge"}),
-        (asks(family=["g6"], size=["xlarge", "12xlarge"]), {"g6.xlarge", "g6.12xlarge"}),
-        (asks(family=["g6"], gpu_count=["4"]), {"g6.12xlarge", "g6.24xlarge"}),
-        (asks(gpu_name=["h200"]), {"p5e.48xlarge", "p5en.48xlarge"}),
-        (asks(gpu_name=["t4"], family=["g4dn"], size=["xlarge"]), {"g4dn.xlarge"}),
-        (asks(gpu_name=["t4"], family=["g6"]), set()),
-        (asks(family=["m7i"]), {"m7i.large"}),
-        (asks(family=["m7i"], size=["large"], gpu_count=["1"]), {"m7i.large"}),
-        (asks(family=["q9new"]), set()),
-        (asks(category=["g"]), set()),
-        (
-            [{"key": TYPE, "operator": "In", "values": ["g6.xlarge", "m7i.large"]}],
-            {"g6.xlarge", "m7i.large"},
-        ),
-        ([{"key": TYPE, "operator": "NotIn", "values": ["g6.xlarge"]}], set()),
-        (
-            [
-                {"key": TYPE, "operator": "In", "values": ["g6.xlarge", "g6.12xlarge"]},
-                *asks(gpu_count=["1"]),
-            ],
-            {"g6.xlarge"},
-        ),
-        (
-            [{"key": "eks.amazonaws.com/instance-gpu-name", "operator": "In", "values": ["h200"]}],
-            {"p5e.48xlarge", "p5en.48xlarge"},
-        ),
-        ([{"operator": "In", "values": ["g6.xlarge"]}], set()),
-    ],
-)
-def test_types_that_karpenter_may_start(
-    requirements: list[dict[str, Any]], types: set[str]
-) -> None:
-    assert set(pool(node_pool(requirements=requirements)).instance_types) == types
-
-
-def test_a_requirement_that_is_known_after_apply() -> None:
-    wanted = [{"key": TYPE, "operator": "In", "values": [UNKNOWN]}]
-
-    with pytest.raises(KnownAfterApplyError):
-        _ = pool(node_pool(requirements=wanted)).instance_types
-
-
-def test_values_that_a_requirement_leaves() -> None:
-    assert pool(node_pool(requirements=[SPOT])).label_choices("karpenter.sh/capacity-type") == (
-        "spot",
-    )
-    assert pool(node_pool(requirements=[SPOT])).label_choices("team") == ()
-    assert group().label_choices("karpenter.sh/capacity-type") == ()
 
 
 def test_other_resources_are_no_pools() -> None:
