@@ -118,8 +118,8 @@ class Chart:
         """
         lists = []
         for entry in _known_charts().get(self.name, {}).get("toleration_lists", []):
-            switch = entry.get("unless_false")
-            if switch and self.values.at(*switch).boolean() is False:
+            switches = (self.values.at(*path) for path in entry.get("unless_false", ()))
+            if any(switch.boolean() is False for switch in switches):
                 continue
             given = self.values.at(*entry["path"])
             if given.is_absent and self.has_value_files:

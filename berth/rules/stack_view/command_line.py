@@ -22,12 +22,13 @@ _OPTION_WITH_NAME: Final = re.compile(r"[-+][a-zA-Z]*[oO]")
 _KUBERNETES_REFERENCE: Final = re.compile(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _SUBSTITUTION: Final = re.compile(r"\$\(\([^()]*\)\)|\$\([^()]*\)|`[^`]*`")
 _SHELL_VARIABLE: Final = re.compile(
-    r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^{}]*))?\}|\$([A-Za-z_][A-Za-z0-9_]*)"
+    r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?[-=]([^{}]*))?\}|\$([A-Za-z_][A-Za-z0-9_]*)"
 )
 _ASSIGNMENT: Final = re.compile(
     r"(?:^|[;&|\n])[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)="
     r"""("[^"\n]*"|'[^'\n]*'|[^\s;&|]*)"""
 )
+_BRANCH: Final = re.compile(r"(?:^|[\s;])(?:then|else|do|case)(?=\s)")
 _ALL_PARAMETERS: Final = re.compile(r'"\$\{?[@*]\}?"|\$\{?[@*]\}?')
 _PARAMETER: Final = re.compile(r"\$\{?([0-9])\}?")
 _COMMENT_LINE: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
@@ -178,9 +179,14 @@ def _words_until_broken(lexer: shlex.shlex) -> Iterator[str]:
 
 
 def _assigned(script: str, env: Mapping[str, str]) -> dict[str, str]:
+    """The variables after a script; one that its branches set differently may have any value."""
     values = dict(env)
-    for name, value in _ASSIGNMENT.findall(script):
+    found = _ASSIGNMENT.findall(script)
+    for name, value in found:
         values[name] = _expand_variables(value.strip("\"'"), values)
+    if _BRANCH.search(script):
+        names = [*env, *(name for name, _ in found)]
+        values |= {name: ELSEWHERE_MARK for name in names if names.count(name) > 1}
     return values
 
 

@@ -144,7 +144,12 @@ def test_a_part_is_installed_unless_its_switch_says_no(
 
 @pytest.mark.parametrize(
     ("name", "vendor"),
-    [("gpu-operator", "nvidia"), ("dcgm-exporter", "nvidia"), ("cert-manager", None)],
+    [
+        ("gpu-operator", "nvidia"),
+        ("gpu-operator-charts", "amd"),
+        ("dcgm-exporter", "nvidia"),
+        ("cert-manager", None),
+    ],
 )
 def test_charts_of_gpu_agents_are_known_by_name(name: str, vendor: str | None) -> None:
     assert chart(chart=name).vendor == vendor
@@ -173,6 +178,44 @@ OPERATOR_LISTS = [
 )
 def test_tolerations_that_agents_get(changes: dict[str, Any], paths: list[tuple[str, ...]]) -> None:
     assert [entry.path for entry in chart(**changes).toleration_lists()] == paths
+
+
+AMD_LISTS = {
+    ("node-feature-discovery", "worker", "tolerations"),
+    ("deviceConfig", "spec", "devicePlugin", "devicePluginTolerations"),
+    ("deviceConfig", "spec", "devicePlugin", "nodeLabellerTolerations"),
+    ("deviceConfig", "spec", "metricsExporter", "tolerations"),
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "paths"),
+    [
+        ({}, AMD_LISTS),
+        (
+            {"crds": {"defaultCR": {"install": False}}},
+            {path for path in AMD_LISTS if path[0] != "deviceConfig"},
+        ),
+        (
+            {"deviceConfig": {"spec": {"metricsExporter": {"enable": False}}}},
+            {path for path in AMD_LISTS if path[2] != "metricsExporter"},
+        ),
+    ],
+)
+def test_agents_of_amds_operator_tolerate_nothing_by_default(
+    values: dict[str, Any], paths: set[tuple[str, ...]]
+) -> None:
+    lists = chart(chart="gpu-operator-charts", values=values).toleration_lists()
+
+    assert {entry.path for entry in lists} == paths
+
+
+def test_a_tainted_pool_of_amd_gpus_keeps_the_agents_of_the_operator_away() -> None:
+    taint = {"key": "amd.com/gpu", "effect": "NO_SCHEDULE"}
+    pool = node_group(instanceTypes=["g4ad.xlarge"], amiType="CUSTOM", taints=[taint])
+
+    findings = found("missing-toleration", release("gpu-operator-charts"), pool)
+    assert len(findings) == len(AMD_LISTS)
 
 
 def test_a_given_list_replaces_the_default_of_the_chart() -> None:
