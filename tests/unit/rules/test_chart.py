@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from berth.rules.resource import Resource
 from berth.rules.stack_view.chart import Chart, read_charts
 from berth.rules.unknown import UNKNOWN
 from tests.unit.rules.stacks import ABSENT, found, node_group, release
@@ -244,3 +245,25 @@ def test_a_driver_that_a_values_file_switches_on_is_a_second_driver() -> None:
 
 def test_only_releases_and_charts_of_helm_are_charts() -> None:
     assert len(read_charts([release(), node_group()])) == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "version"),
+    [
+        ({"helm.sh/chart": "gpu-operator-v26.3.3"}, "v26.3.3"),
+        ({"helm.sh/chart": "gpu-operator-crds"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_rendered_operator_says_its_version_in_a_label(
+    labels: dict[str, str], version: str
+) -> None:
+    props = {"metadata": {"labels": labels}, "spec": {"driver": {"enabled": False}}}
+    rendered = Resource("kubernetes:nvidia.com/v1:ClusterPolicy", "cluster-policy", "", props)
+
+    (operator,) = read_charts([rendered])
+    assert operator.version == version
+    assert operator.name == "gpu-operator"
+    assert operator.is_local
+    assert operator.values.at("driver", "enabled").boolean() is False
+    assert [entry.path for entry in operator.toleration_lists()] == OPERATOR_LISTS[:1]
