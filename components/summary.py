@@ -70,6 +70,13 @@ def _to_do(plan: Plan, has_token: bool) -> Iterator[str]:
             "`pulumi config set --secret berth:hf_token` makes it, else create it with the key "
             f"{naming.HF_TOKEN_KEY}"
         )
+    for server in plan.servers.values():
+        if server.nodes_per_replica > 1 and plan.pools[server.tier].efa_interfaces:
+            yield (
+                f"server {server.name}: {server.image} must hold libfabric and aws-ofi-nccl, else "
+                "its pods talk over TCP; vLLM's own image has neither, so give "
+                f"berth:models.{server.name}.image"
+            )
     for pool in plan.pools.values():
         if pool.source == "existing":
             yield (

@@ -25,6 +25,8 @@ class ServerOptions:
     pipeline_parallel_size: int = 1
     data_parallel_size: int = 1
     expert_parallel: bool = False
+    nodes: int = 1
+    """Over which one replica is divided."""
     kv_cache_dtype: str
     """`auto` is vLLM's own default and not passed on."""
 
@@ -51,6 +53,8 @@ def vllm_args(options: ServerOptions) -> tuple[str, ...]:
         args += ["--data-parallel-size", str(options.data_parallel_size)]
     if options.expert_parallel:
         args.append("--enable-expert-parallel")
+    if options.nodes != 1:
+        args += ["--distributed-executor-backend", "mp", "--nnodes", str(options.nodes)]
     if options.quantization is not None:
         args += ["--quantization", options.quantization]
     if options.kv_cache_dtype != "auto":
