@@ -61,7 +61,7 @@ def test_what_one_node_holds_stays_there() -> None:
 
 def test_fewer_bits_on_one_node_come_before_more_nodes() -> None:
     """Llama 405B takes 812 GB in 16 bits and half of that in FP8."""
-    server = large(model="meta-llama/Llama-3.1-405B-Instruct").servers["chat"]
+    server = large(model="meta-llama/Meta-Llama-3.1-405B").servers["chat"]
 
     assert (server.quantization, server.nodes_per_replica) == ("fp8", 1)
 
@@ -92,7 +92,9 @@ def test_one_node_is_not_enough() -> None:
 
 
 def test_replicas_need_all_their_nodes() -> None:
-    (line,) = refusal(tiers={"h100": h100(max_nodes=3)}, models={"chat": a_large_server(replicas=2)})
+    (line,) = refusal(
+        tiers={"h100": h100(max_nodes=3)}, models={"chat": a_large_server(replicas=2)}
+    )
 
     assert line == (
         "berth:tiers.h100.max_nodes: chat 2 x 16 GPUs need 4 nodes of 8 GPUs, but max_nodes is 3; "
