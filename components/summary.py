@@ -70,8 +70,14 @@ def _to_do(plan: Plan, has_token: bool) -> Iterator[str]:
             "`pulumi config set --secret berth:hf_token` makes it, else create it with the key "
             f"{naming.HF_TOKEN_KEY}"
         )
-    for server in plan.servers.values():
-        if server.nodes_per_replica > 1 and plan.pools[server.tier].efa_interfaces:
+    over_nodes = [server for server in plan.servers.values() if server.nodes_per_replica > 1]
+    if over_nodes and plan.group_controller_version is None:
+        yield (
+            "LeaderWorkerSet: not installed by this stack; have it in the cluster, or put "
+            "leader-worker-set into berth:cluster.install"
+        )
+    for server in over_nodes:
+        if plan.pools[server.tier].efa_interfaces:
             yield (
                 f"server {server.name}: {server.image} must hold libfabric and aws-ofi-nccl, else "
                 "its pods talk over TCP; vLLM's own image has neither, so give "

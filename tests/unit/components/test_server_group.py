@@ -143,3 +143,13 @@ def test_the_author_is_told_that_the_image_needs_the_fabrics_libraries(
     said = summary(plan, Estimate(lines=[], one_off=[], unpriced=[]), has_token=True)
 
     assert sum("must hold libfabric" in line for line in said) == lines
+
+
+@pytest.mark.parametrize(("version", "lines"), [("0.10.0", 0), (None, 1)])
+def test_the_author_is_told_that_the_cluster_needs_the_controller(
+    version: str | None, lines: int
+) -> None:
+    plan = a_plan(pools={"h100": POOL}, servers={"chat": SERVER}, group_controller_version=version)
+    said = summary(plan, Estimate(lines=[], one_off=[], unpriced=[]), has_token=True)
+
+    assert sum(line.startswith("LeaderWorkerSet: not installed") for line in said) == lines
