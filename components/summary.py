@@ -84,6 +84,11 @@ def _to_do(plan: Plan, has_token: bool) -> Iterator[str]:
                 f"berth:models.{server.name}.image"
             )
     for pool in plan.pools.values():
+        if pool.mig_profile and plan.gpu_software is None:
+            yield (
+                f"tier {pool.tier}: the cluster's own GPU Operator cuts its GPUs into "
+                f"{pool.mig_profile}; it needs migManager and the strategy single"
+            )
         if pool.source == "existing":
             yield (
                 f"tier {pool.tier}: pods go to nodes with the label "

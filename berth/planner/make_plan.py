@@ -33,7 +33,7 @@ from berth.planner.software import (
     group_controller_version,
     nvidia_gpu_software,
 )
-from berth.planner.spanning import group_problems, nodes_of_replica
+from berth.planner.spanning import fabric_problems, group_problems, nodes_of_replica
 from berth.planner.speed.forecast import Calibration
 from berth.planner.tier_choice import AUTO, TierChoice, choose_tiers, with_choices
 from berth.planner.tiers import Tier, resolve_tiers
@@ -191,6 +191,7 @@ def _place_server(
         return None
     nodes = nodes_of_replica(placement.gpus, tier)
     problems.extend(group_problems(name, wanted, nodes, config.models))
+    problems.extend(fabric_problems(tier, config.tiers[tier.name], nodes, catalog.instances))
     needs = _host_needs(name, model.weights_bytes, tier, placement, problems)
     if needs is None:
         return None

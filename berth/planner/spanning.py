@@ -1,9 +1,11 @@
 """Replicas that take several nodes: how a model is divided over them, and what cannot be."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from berth.catalog.instance import Instance
 from berth.catalog.model import Model
-from berth.config.stack import ModelConfig
+from berth.config.capacity import SpotCapacity
+from berth.config.stack import EksTier, ModelConfig, TierConfig
 from berth.planner.errors import problem
 from berth.planner.tiers import Tier
 
@@ -63,6 +65,33 @@ def group_problems(
             f"the pods of {name} over {nodes} nodes are kept together under this name",
             "give this server another name",
         )
+
+
+def fabric_problems(
+    tier: Tier, config: TierConfig, nodes: int, instances: Mapping[str, Instance]
+) -> Iterator[str]:
+    """Spot types on which the launch template's network interfaces would be too many or too few.
+
+    Args:
+        tier: with the type that the interfaces are laid out for.
+        config: what the stack says of it.
+        nodes: of one replica.
+        instances: of the catalog.
+    """
+    if nodes == 1 or tier.instance is None or not isinstance(config, EksTier):
+        return
+    if not isinstance(config.capacity, SpotCapacity):
+        return
+    own = (tier.instance.efa_interfaces, tier.instance.efa_on_first_card)
+    for index, name in enumerate(config.capacity.instance_types):
+        other = instances.get(name)
+        if other is not None and (other.efa_interfaces, other.efa_on_first_card) != own:
+            yield problem(
+                f"berth:tiers.{tier.name}.capacity.instance_types[{index}]",
+                f"{name} has {other.efa_interfaces} EFA interfaces and {tier.instance_type} has "
+                f"{own[0]}, and a replica takes {nodes} nodes",
+                "remove it, because all nodes have one launch template",
+            )
 
 
 def over_nodes(key: str, config: ModelConfig, tier: Tier) -> str | None:

@@ -178,6 +178,23 @@ def test_a_node_that_serves_a_smaller_server_may_stay_up() -> None:
     assert refusal(tiers=tiers, models={"chat": a_large_server(), "small": small}) == ()
 
 
+def test_spot_types_have_the_same_interfaces() -> None:
+    """Both have eight H200; a p5e.48xlarge has 32 EFA interfaces and a p5en.48xlarge 16."""
+    capacity = {"type": "SPOT", "instance_types": ["p5en.48xlarge"]}
+    tier = h100(instance_type="p5e.48xlarge") | {"capacity": capacity}
+    server = a_70b(tensor_parallel_size=8, pipeline_parallel_size=2)
+    stack = {"region": "us-east-2", "tiers": {"h100": tier}}
+    (line,) = refusal(**stack, models={"chat": server})
+    in_one_node = refusal(**stack, models={"chat": a_70b()})
+
+    assert line == (
+        "berth:tiers.h100.capacity.instance_types[0]: p5en.48xlarge has 16 EFA interfaces and "
+        "p5e.48xlarge has 32, and a replica takes 2 nodes; remove it, because all nodes have one "
+        "launch template"
+    )
+    assert in_one_node == ()
+
+
 def test_a_replica_is_not_divided_between_tiers() -> None:
     tiers = {"h100": h100(), "spare": h100()}
     (line,) = refusal(tiers=tiers, models={"chat": a_large_server(tier=["h100", "spare"])})
