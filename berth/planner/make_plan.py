@@ -105,7 +105,7 @@ def make_plan(
         network=network,
         existing_network=existing_network,
         eks_cluster=account.eks_cluster,
-        system_pool=plan_system_pool(config),
+        system_pool=plan_system_pool(config, catalog),
         gpu_software=nvidia_gpu_software(config, pools, catalog),
         amd_gpu_software=amd_gpu_software(config, pools, catalog),
         autoscaler=autoscaler(config, pools, catalog),

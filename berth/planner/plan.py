@@ -190,6 +190,8 @@ class SystemPool:
     nodes: int
     root_disk_gib: int = 20
     """What EKS gives a node when nothing is said."""
+    ami_release: str | None = None
+    """Release of the EKS AMI, where the catalog has one pinned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

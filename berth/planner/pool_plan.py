@@ -96,7 +96,7 @@ def _ami_release(config: StackConfig, catalog: Catalog, ami_type: str) -> str | 
     if not isinstance(config.cluster, NewCluster):
         return None
     version = config.cluster.kubernetes_version
-    return catalog.software.ami_releases.get(version, {}).get(ami_type)
+    return catalog.software.ami_release(config.region, version, ami_type)
 
 
 def _topology_policy(
