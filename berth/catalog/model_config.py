@@ -13,6 +13,7 @@ from berth.catalog.config_values import ConfigValues, ModelConfigError
 from berth.catalog.entry import Source
 from berth.catalog.model_shape import Layer, Model, Tensor, stored_bytes
 from berth.catalog.quantization import Quantization, read_quantization
+from berth.catalog.rope_tables import rope_table_bytes
 
 DTYPES: Mapping[str, Literal["bf16", "fp16", "fp32"]] = {
     "bfloat16": "bf16",
@@ -47,9 +48,11 @@ def model_from_config(config: Mapping[str, Any], name: str, source: Source | Non
     if tower is not None:
         body = replace(body, towers=(tower,))
     quantization = read_quantization(root, text)
+    tables = rope_table_bytes(architecture, text, body)
     if errors:
         raise ModelConfigError(errors)
-    return _assemble(body, quantization, root, text, name, architecture, source)
+    model = _assemble(body, quantization, root, text, name, architecture, source)
+    return model.model_copy(update={"rope_table_bytes": tables})
 
 
 def _assemble(

@@ -176,6 +176,8 @@ class Model(Entry):
     """An encoder without a KV cache: embeddings, ranking, classification."""
     generates: bool = True
     """False: it ranks, classifies or embeds, so no sampler runs."""
+    rope_table_bytes: int = 0
+    """Tables of rotary positions, on every rank."""
     latent_query_size: int = 0
     """Query-nope plus value size of latent attention, which its prefill workspace follows."""
     rope_scaling: bool = False

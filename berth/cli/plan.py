@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from berth.catalog.config_values import ModelConfigError
 from berth.catalog.gpu import find_gpu, find_unusable_instance
@@ -67,6 +67,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--cpu-offload-gb", type=float, default=0.0, metavar="GIB")
     parser.add_argument("--no-enable-prefix-caching", action="store_true")
     parser.add_argument("--language-model-only", action="store_true", help="without vision")
+    parser.add_argument("--enable-lora", action="store_true", help="room for LoRA adapters")
+    for name in ("max-loras", "max-lora-rank"):
+        parser.add_argument(f"--{name}", type=whole_number, metavar="N")
+    parser.add_argument("--fully-sharded-loras", action="store_true")
+    parser.add_argument("--lora-target-modules", nargs="+", default=[], metavar="MODULE")
     add_load_arguments(parser)
     parser.add_argument("--gpu-memory-utilization", type=float, metavar="SHARE")
     parser.add_argument("--enforce-eager", action="store_true")
@@ -244,6 +249,7 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         cpu_offload_gib=args.cpu_offload_gb,
         prefix_caching=not args.no_enable_prefix_caching,
         language_model_only=args.language_model_only,
+        **_lora_options(args),
         max_model_len=args.max_model_len,
         max_num_seqs=args.max_num_seqs,
         max_num_batched_tokens=args.max_num_batched_tokens,
@@ -261,6 +267,18 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         tensor_parallel_size=args.tensor_parallel_size,
         replicas=args.replicas or 1,
     )
+
+
+def _lora_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Room for adapters; vLLM's own numbers where only the switch is given."""
+    if not args.enable_lora:
+        return {}
+    return {
+        "max_loras": 1 if args.max_loras is None else args.max_loras or -1,
+        "max_lora_rank": 16 if args.max_lora_rank is None else args.max_lora_rank,
+        "fully_sharded_loras": args.fully_sharded_loras,
+        "lora_target_modules": tuple(one_line(name) for name in args.lora_target_modules),
+    }
 
 
 def _gpu(args: argparse.Namespace, catalog: Catalog) -> str | None:
@@ -286,6 +304,10 @@ def _number_problems(args: argparse.Namespace) -> list[str]:
         problems.append(
             f"berth plan: --cpu-offload-gb: {args.cpu_offload_gb:g} is no size; give GiB"
         )
+    for key in ("max_loras", "max_lora_rank", "fully_sharded_loras", "lora_target_modules"):
+        if getattr(args, key) and not args.enable_lora:
+            option = key.replace("_", "-")
+            problems.append(f"berth plan: --{option}: nothing without --enable-lora; add it")
     return problems
 
 

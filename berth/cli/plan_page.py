@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from berth.catalog.model_shape import Model
+from berth.planner.activation import GIB
 from berth.planner.host_fit import HostFit
 from berth.planner.plan import MemoryPlan
 from berth.planner.search import Candidate, Search
@@ -111,7 +112,18 @@ def _candidate(model: Model, name: str, candidate: Candidate) -> Iterator[Text]:
     if verdict.other_repository:
         yield Text("for another repository than this, with weights in that format", "yellow")
     yield from (Text(line) for line in _memory(candidate))
+    if verdict.terms.lora_bytes:
+        yield Text(_adapters(candidate))
     yield Text(" ".join(server_arguments(candidate, name)), "dim")
+
+
+def _adapters(candidate: Candidate) -> str:
+    options = candidate.options
+    gib = candidate.verdict.terms.lora_bytes / GIB
+    many = "adapter" if options.max_loras == 1 else "adapters"
+    return f"{gib:.2f} of the weights is room for {options.max_loras} LoRA {many} of rank " + str(
+        options.max_lora_rank
+    )
 
 
 def _weights(model: Model, candidate: Candidate) -> str:

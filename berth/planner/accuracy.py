@@ -8,8 +8,12 @@ from berth.catalog.gpu import Gpu
 from berth.catalog.model_shape import Model
 from berth.planner.activation import GIB
 from berth.planner.engine_options import EngineOptions
+from berth.planner.lora import IN_WEIGHTS_LINE_FROM
 from berth.planner.memory import MemoryVerdict, plan_memory
 from berth.planner.memory_terms import Terms, memory_terms
+
+WEIGHTS_LIMIT_SHARE = 0.005
+"""A plan of the weights that is further off is named with its reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +31,9 @@ class StartLog:
     not_comparable: str
     """Why cache and verdict cannot be compared; empty: they can."""
     why_off: str
-    """Why the plan is known to be off, as far as that is known."""
+    """Why the plan of the cache is known to be off, as far as that is known."""
+    why_weights_off: str
+    """The same of the weights."""
     weights_gib: float | None
     kv_cache_gib: float | None
     kv_cache_tokens: int | None
@@ -86,11 +92,14 @@ def read_start_log(row: Mapping[str, str]) -> StartLog:
             prefix_caching=row["prefix_caching"] == "yes",
             block_size=_int(row["block_size"]),
             rope_settings=row["rope_settings"] == "yes",
+            max_loras=1 if row["max_lora_rank"] else 0,
+            max_lora_rank=_int(row["max_lora_rank"]) or 16,
         ),
         length_stated=bool(row["max_model_len"]),
         presumed=row["presumed"],
         not_comparable=row["not_comparable"],
         why_off=row["why_off"],
+        why_weights_off=row["why_weights_off"],
         weights_gib=_float(row["weights_gib"]),
         kv_cache_gib=_float(row["kv_cache_gib"]),
         kv_cache_tokens=_int(row["kv_cache_tokens"]),
@@ -109,7 +118,7 @@ def compare(log: StartLog, gpu: Gpu, model: Model) -> Comparison:
     kv_share = None if logged_kv is None else (terms.kv_bytes / GIB - logged_kv) / gpu.visible_gib
     weights_share = None
     if log.weights_gib is not None:
-        weights_share = verdict.memory.weights_gib / log.weights_gib - 1
+        weights_share = _planned_weights_gib(terms) / log.weights_gib - 1
     token_error, rounding = _token_error(log, terms)
     return Comparison(
         log=log,
@@ -177,6 +186,14 @@ def report(comparisons: Sequence[Comparison], tiers: Iterable[str]) -> str:
     )
 
 
+def _planned_weights_gib(terms: Terms) -> float:
+    """What this version's line about the weights holds; room for adapters only from 0.8 on."""
+    logged = terms.weights_bytes
+    if terms.rules.version < IN_WEIGHTS_LINE_FROM:
+        logged -= terms.lora_bytes
+    return logged / GIB
+
+
 def _logged_kv_gib(log: StartLog, terms: Terms) -> float | None:
     if log.kv_cache_gib is not None:
         return log.kv_cache_gib
@@ -230,10 +247,18 @@ def _table(title: str, groups: Sequence[tuple[str, Sequence[Comparison]]]) -> li
 def _weights_lines(comparisons: Sequence[Comparison]) -> list[str]:
     shares = [c.weights_share for c in comparisons if c.weights_share is not None]
     sizes = [abs(share) for share in shares]
-    within = sum(size <= 0.005 for size in sizes)
+    within = sum(size <= WEIGHTS_LIMIT_SHARE for size in sizes)
+    others = [
+        f"- {c.log.id}, {c.log.model}, {c.weights_share:+.2%}: "
+        f"{c.log.why_weights_off or 'not explained'}"
+        for c in comparisons
+        if c.weights_share is not None and abs(c.weights_share) > WEIGHTS_LIMIT_SHARE
+    ]
     return [
         f"Weights, as a share of the logged ones: {len(shares)} rows, median {median(sizes):.2%}, "
-        f"{within} within 0.5 %, worst {max(shares, key=abs):+.2%}.",
+        f"{within} within 0.5 %, worst {max(shares, key=abs):+.2%}. The others:",
+        "",
+        *others,
         "",
     ]
 

@@ -53,6 +53,13 @@ class EngineOptions:
     cpu_offload_gib: float = 0.0
     """Weights per rank that stay in host memory."""
     speculative_tokens: int = 0
+    max_loras: int = 0
+    """LoRA adapters that one step may hold; 0: the server takes none."""
+    max_lora_rank: int = 16
+    fully_sharded_loras: bool = False
+    """Tensor parallel divides both matrices of an adapter, not one."""
+    lora_target_modules: tuple[str, ...] = ()
+    """Ends of the modules that take adapters; empty: all that can."""
     load_requests: int | None = None
     """Requests that are served at once; None: not stated."""
     load_tokens: int | None = None
@@ -76,6 +83,9 @@ MOST: dict[str, int] = {
     "block_size": 1 << 16,
 }
 """More is a slip of the keyboard."""
+MOST_LORAS = 1 << 12
+LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""Choices of `--max-lora-rank` in vLLM 0.32."""
 
 
 def countable(options: EngineOptions, layers: int) -> EngineOptions:
@@ -94,6 +104,8 @@ def countable(options: EngineOptions, layers: int) -> EngineOptions:
         kv_cache_memory_bytes=_countable(options, "kv_cache_memory_bytes"),
         block_size=_countable(options, "block_size"),
         speculative_tokens=max(0, options.speculative_tokens),
+        max_loras=min(max(0, options.max_loras), MOST_LORAS),
+        max_lora_rank=min(max(1, options.max_lora_rank), LORA_RANKS[-1]),
     )
 
 

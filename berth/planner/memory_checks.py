@@ -2,7 +2,7 @@
 
 from berth.catalog.gpu import Gpu
 from berth.catalog.model_shape import HeadCache, Model
-from berth.planner.engine_options import MOST, EngineOptions
+from berth.planner.engine_options import LORA_RANKS, MOST, MOST_LORAS, EngineOptions
 from berth.planner.errors import problem
 from berth.planner.vllm_rules import NEWEST, OLDEST, Version, is_known, parse_version
 from berth.planner.weights import FORMATS, resolved_quantization
@@ -57,7 +57,7 @@ def _number_reasons(options: EngineOptions) -> list[str]:
             reasons.append(problem(key, f"{value} is below 1", "use 1 or more"))
         elif value is not None and value > most:
             reasons.append(problem(key, f"{str(value)[:40]} is beyond any server", f"use {most}"))
-    reasons += _block_reasons(options, version)
+    reasons += [*_block_reasons(options, version), *_lora_reasons(options)]
     seqs, tokens = options.max_num_seqs, options.max_num_batched_tokens
     if seqs and tokens and tokens < seqs:
         reasons.append(
@@ -78,6 +78,19 @@ def _block_reasons(options: EngineOptions, version: Version | None) -> list[str]
         return []
     fix = "use 16, 32, 64 or 128"
     return [problem("block_size", f"{size} tokens are no multiple of {smallest}", fix)]
+
+
+def _lora_reasons(options: EngineOptions) -> list[str]:
+    reasons = []
+    if not 0 <= options.max_loras <= MOST_LORAS:
+        what = f"{str(options.max_loras)[:40]} adapters at once are out of range"
+        reasons.append(problem("max_loras", what, f"use 1 to {MOST_LORAS}"))
+    if options.max_loras and options.max_lora_rank not in LORA_RANKS:
+        what = f"{str(options.max_lora_rank)[:40]} is no rank that vLLM takes"
+        reasons.append(
+            problem("max_lora_rank", what, f"use {_list_or(list(map(str, LORA_RANKS)))}")
+        )
+    return reasons
 
 
 def _length_reasons(model: Model, options: EngineOptions) -> list[str]:

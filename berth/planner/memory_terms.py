@@ -18,6 +18,7 @@ from berth.planner.engine_options import EngineOptions, countable
 from berth.planner.kv_groups import CacheLayout, group_pages
 from berth.planner.kv_pages import DEFAULT_BLOCK_TOKENS, PageOptions, is_compressed, layer_pages
 from berth.planner.load_peak import load_peak_bytes
+from berth.planner.lora import lora_bytes
 from berth.planner.vllm_rules import (
     NEWEST,
     MemoryRules,
@@ -32,9 +33,6 @@ MARGIN_SHARE = 0.015
 """Of the GPU: about what separates plans from start-up logs in nineteen of twenty cases."""
 UNIFIED_MARGIN_SHARE = 0.065
 """Of memory shared with the CPU, where plans are 4 to 12 % off."""
-LOADED_OVER_STORED = 1.003
-"""What loading takes over the sum of the weights: rope tables, rounding of the allocator; 0.2 to
-0.5 % in start-up logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +45,8 @@ class Terms:
     baseline_bytes: float
     """Taken before the engine measures; outside the budget."""
     weights_bytes: float
+    """With the room for adapters."""
+    lora_bytes: float
     load_peak_bytes: float
     other_bytes: float
     """Kernels, collective buffers and what runner V2 keeps."""
@@ -143,6 +143,7 @@ class _StageTerms:
     """What differs between pipeline stages."""
 
     weights_bytes: float
+    lora_bytes: float
     graph_bytes: float
     kv_bytes: float
     layout: CacheLayout
@@ -188,6 +189,7 @@ def memory_terms(model: Model, gpu: Gpu, options: EngineOptions) -> Terms:
         requested_bytes=requested,
         baseline_bytes=baseline * GIB,
         weights_bytes=worst.weights_bytes,
+        lora_bytes=worst.lora_bytes,
         load_peak_bytes=load_peak_bytes(model, parallel, options, worst.weights_bytes, version),
         other_bytes=other,
         activation_bytes=profile,
@@ -237,11 +239,14 @@ def _worst_stage(
                 unified_memory=gpu.unified_memory,
                 amd=gpu.vendor == "amd",
             )
-        weights = max(0.0, stage.bytes * LOADED_OVER_STORED - options.cpu_offload_gib * GIB)
+        loaded = stage.bytes + stage.slack_bytes + model.rope_table_bytes
+        lora = lora_bytes(model, stage, parallel, options, rules.version)
+        weights = max(0.0, loaded - options.cpu_offload_gib * GIB) + lora
         kv = left_bytes - weights - (graphs if rules.graphs_in_budget else 0.0)
         if options.kv_cache_memory_bytes is not None:
             kv = float(options.kv_cache_memory_bytes)
-        found.append(_StageTerms(weights, graphs, kv, _stage_layout(model, stage, pages)))
+        layout = _stage_layout(model, stage, pages)
+        found.append(_StageTerms(weights, lora, graphs, kv, layout))
     return min(found, key=lambda terms: terms.blocks)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from berth.catalog.model_shape import Model
 from berth.planner.document import memory_document
+from berth.planner.engine_options import EngineOptions
 from berth.planner.search import Candidate, Search
 from berth.planner.vllm_args import ServerOptions, vllm_args
 
@@ -105,7 +106,19 @@ def server_arguments(candidate: Candidate, model_name: str) -> tuple[str, ...]:
         more.append("--no-enable-prefix-caching")
     if options.language_model_only:
         more.append("--language-model-only")
-    return (*args, *more)
+    return (*args, *more, *_lora_arguments(options))
+
+
+def _lora_arguments(options: EngineOptions) -> list[str]:
+    if not options.max_loras:
+        return []
+    more = ["--enable-lora", "--max-loras", str(options.max_loras)]
+    more += ["--max-lora-rank", str(options.max_lora_rank)]
+    if options.fully_sharded_loras:
+        more.append("--fully-sharded-loras")
+    if options.lora_target_modules:
+        more += ["--lora-target-modules", *options.lora_target_modules]
+    return more
 
 
 def model_facts(model: Model) -> dict[str, Any]:

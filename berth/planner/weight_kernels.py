@@ -12,6 +12,10 @@ from berth.planner.vllm_rules import Version
 
 TRITON_ON_HOPPER: Version = (0, 11, 0)
 """From about here gpt-oss on Hopper runs on Triton kernels; start-up logs of 0.10 show Marlin."""
+TRITON_INNER_MULTIPLE = 64
+"""Of those kernels, which pad values alone and no scales."""
+LATENT_ATTENTION_FROM: Version = (0, 7, 1)
+"""https://github.com/vllm-project/vllm/pull/10927"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +26,12 @@ class Kernels:
     """Experts in MXFP4: the hidden size is padded to a multiple of this."""
     mxfp4_inner_multiple: int = 1
     """Experts in MXFP4: the inner size per rank is padded to a multiple of this."""
+    mxfp4_scales_padded: bool = True
+    """Experts in MXFP4: scales are as large as the padded values need; False: as the weights."""
     fp8_row_padding_bytes: int = 0
     """Behind every row of an FP8 weight whose row is a multiple of 512 bytes."""
+    absorbs_latent: bool = False
+    """Keeps copies of the latent up-projection; before, latent attention ran on unpacked heads."""
 
 
 NO_PADDING = Kernels()
@@ -32,7 +40,13 @@ NO_PADDING = Kernels()
 def kernels_of(gpu: Gpu, version: Version, model: Model) -> Kernels:
     """The paddings that apply to `model` on `gpu`."""
     hidden, inner = _mxfp4_multiples(gpu, version, gpt_oss=model.architecture.startswith("GptOss"))
-    return Kernels(hidden, inner, 256 if gpu.vendor == "amd" else 0)
+    return Kernels(
+        hidden,
+        inner,
+        mxfp4_scales_padded=inner != TRITON_INNER_MULTIPLE,
+        fp8_row_padding_bytes=256 if gpu.vendor == "amd" else 0,
+        absorbs_latent=version >= LATENT_ATTENTION_FROM,
+    )
 
 
 def absorbed_bytes(model: Model, layer: Layer, tensor_parallel_size: int) -> float:
@@ -53,5 +67,5 @@ def _mxfp4_multiples(gpu: Gpu, version: Version, *, gpt_oss: bool) -> tuple[int,
     if gpu.vendor == "amd":
         return (256, 256) if gpt_oss else (128, 128)
     if gpt_oss and gpu.capability[0] == 9 and version >= TRITON_ON_HOPPER:
-        return 256, 64
+        return 256, TRITON_INNER_MULTIPLE
     return 256, 128

@@ -15,6 +15,7 @@ from berth.catalog.weight_format import (
     WeightFormat,
     int4,
 )
+from berth.planner.allocator import fused_slack_bytes
 from berth.planner.weight_kernels import NO_PADDING, Kernels, absorbed_bytes
 
 VOCABULARY_MULTIPLE = 64
@@ -47,6 +48,8 @@ class StageWeights:
     """Its first layer."""
     layers: int
     bytes: int
+    slack_bytes: int = 0
+    """What the allocator takes besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,13 @@ def stage_weights(
         layers = model.layers[first : first + count]
         first += count
         total = sum(_layer_bytes(layer, parallel, quantization, value_bytes) for layer in layers)
-        total += sum(absorbed_bytes(model, layer, parallel.tensor) for layer in layers)
+        if parallel.kernels.absorbs_latent:
+            total += sum(absorbed_bytes(model, layer, parallel.tensor) for layer in layers)
         total += _ends_bytes(model, parallel, index, value_bytes)
         if towers and index == 0:
             total += _tower_bytes(model, parallel, value_bytes)
-        stages.append(StageWeights(first - count, count, round(total)))
+        slack = sum(_slack_bytes(layer, parallel, quantization, value_bytes) for layer in layers)
+        stages.append(StageWeights(first - count, count, round(total), round(slack)))
     return tuple(stages)
 
 
@@ -123,7 +128,23 @@ def chosen_format(tensor: Tensor, quantization: str) -> WeightFormat:
 
 
 def rank_bytes(tensor: Tensor, parallel: Parallel, chosen: WeightFormat, value_bytes: int) -> float:
-    """Bytes of `tensor` on one rank."""
+    """Bytes of `tensor` on one rank, with its scales."""
+    rows, columns, copies = rank_shape(tensor, parallel)
+    if chosen.family == "16bit":
+        return rows * columns * copies * value_bytes
+    scales = chosen.stored_bytes(rows, columns) - rows * columns * chosen.bits / 8
+    if chosen.family == "mxfp4" and tensor.split == "expert":
+        rows, columns = _padded_expert(tensor, rows, columns, parallel.kernels)
+        if parallel.kernels.mxfp4_scales_padded:
+            scales = chosen.stored_bytes(rows, columns) - rows * columns * chosen.bits / 8
+    padding = 0.0
+    if chosen.family == "fp8" and not chosen.group_columns and columns % 512 == 0:
+        padding = rows * parallel.kernels.fp8_row_padding_bytes
+    return copies * (rows * columns * chosen.bits / 8 + scales + padding)
+
+
+def rank_shape(tensor: Tensor, parallel: Parallel) -> tuple[float, float, float]:
+    """Output and input features and copies of `tensor` on one rank."""
     rows, columns, copies = float(tensor.rows), float(tensor.columns), float(tensor.copies)
     ranks = parallel.tensor
     match tensor.split:
@@ -141,14 +162,7 @@ def rank_bytes(tensor: Tensor, parallel: Parallel, chosen: WeightFormat, value_b
             rows, columns = _divided_expert(tensor, ranks)
         case "expert_none" if parallel.experts > 1:
             copies = -(-tensor.copies // parallel.experts)
-    if chosen.family == "16bit":
-        return rows * columns * copies * value_bytes
-    if chosen.family == "mxfp4" and tensor.split == "expert":
-        rows, columns = _padded_expert(tensor, rows, columns, parallel.kernels)
-    padding = 0.0
-    if chosen.family == "fp8" and not chosen.group_columns and columns % 512 == 0:
-        padding = rows * parallel.kernels.fp8_row_padding_bytes
-    return copies * (chosen.stored_bytes(rows, columns) + padding)
+    return rows, columns, copies
 
 
 def _padded_expert(
@@ -177,6 +191,19 @@ def _layer_bytes(layer: Layer, parallel: Parallel, quantization: str, value_byte
         chosen = chosen_format(tensor, quantization)
         total += rank_bytes(tensor, parallel, chosen, value_bytes)
     return total
+
+
+def _slack_bytes(layer: Layer, parallel: Parallel, quantization: str, value_bytes: int) -> float:
+    """What the allocator takes beside the weights of `layer`; scales are too small to matter."""
+    weights = []
+    for tensor in layer.tensors:
+        chosen = chosen_format(tensor, quantization)
+        rows, columns, copies = rank_shape(tensor, parallel)
+        if chosen.family == "mxfp4" and tensor.split == "expert":
+            rows, columns = _padded_expert(tensor, rows, columns, parallel.kernels)
+        number_bytes = value_bytes if chosen.family == "16bit" else chosen.bits / 8
+        weights.append((tensor.module, rows * columns * copies * number_bytes))
+    return fused_slack_bytes(weights)
 
 
 def _ends_bytes(model: Model, parallel: Parallel, stage: int, value_bytes: int) -> float:

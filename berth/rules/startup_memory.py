@@ -174,8 +174,20 @@ def _engine_options(arguments: EngineArguments, version: str, model: Model) -> E
         prefix_caching=not arguments.has("--no-enable-prefix-caching"),
         rope_settings=has_rope_settings(arguments),
         language_model_only=arguments.has("--language-model-only"),
+        **_lora_options(arguments),
         **{key: value for key, value in stated.items() if value is not None},
     )
+
+
+def _lora_options(arguments: EngineArguments) -> dict[str, Any]:
+    """Room for adapters, with vLLM's own numbers for what is left out."""
+    if not arguments.has("--enable-lora"):
+        return {}
+    return {
+        "max_loras": arguments.tokens("--max-loras") or 1,
+        "max_lora_rank": arguments.tokens("--max-lora-rank") or 16,
+        "fully_sharded_loras": arguments.has("--fully-sharded-loras"),
+    }
 
 
 def _length(arguments: EngineArguments, model: Model) -> int | None:
@@ -257,8 +269,8 @@ STARTUP_OOM = Rule(
     severity="high",
     level="mandatory",
     scope="stack",
-    reads="model and options in the engine's arguments, version of the image, the GPUs or MIG "
-    "devices that the pod may get",
+    reads="model and options (adapters too) in the engine's arguments, version of the image, the "
+    "GPUs or MIG devices that the pod may get",
     why="the server ends after minutes of loading, and starts again, for ever",
     source="https://docs.vllm.ai/en/latest/configuration/conserving_memory.html",
     subjects=StackView.containers,

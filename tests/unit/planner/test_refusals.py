@@ -187,11 +187,11 @@ def test_a_problem_is_named_with_its_key_and_its_numbers(stack: dict[str, Any], 
 
 
 def test_every_format_says_why_it_does_not_fit() -> None:
-    """L4: 22.03 GiB, of which 0.19 are taken; 70B is 131.4 GiB in 16 bit."""
+    """L4: 22.03 GiB, of which 0.19 are taken; 70B is 131.42 GiB in 16 bit, positions 0.03."""
     sixteen_bit, fp8 = refusal(models={"chat": a_70b(tier="l4", quantization="auto")})
 
     where = f"berth:models.chat: {LLAMA_70B} in"
-    assert sixteen_bit.startswith(f"{where} 16 bit on 1 x L4, weights 131.8 GiB per GPU")
+    assert sixteen_bit.startswith(f"{where} 16 bit on 1 x L4, weights 131.4 GiB per GPU")
     assert fp8.startswith(f"{where} fp8 on 1 x L4, weights ")
     assert fp8.endswith("21.8 GiB are free; use more GPUs per replica or a smaller format")
 

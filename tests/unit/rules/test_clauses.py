@@ -17,6 +17,7 @@ from tests.unit.rules.stacks import (
 
 LLAMA = ["--model", "meta-llama/Llama-3.1-8B-Instruct", "--max-model-len", "8192"]
 TINY = ["--model", "TinyLlama/TinyLlama-1.1B-Chat-v1.0", "--dtype", "half"]
+ADAPTERS = ["--enable-lora"]
 CACHE = [{"name": "c", "mountPath": "/root/.cache/huggingface"}]
 OPERATOR = release(
     "gpu-operator", values={"driver": {"enabled": False}, "toolkit": {"enabled": False}}
@@ -93,6 +94,12 @@ CLAUSES: dict[str, tuple[list[Resource], list[str]]] = {
     ),
     "volta-with-a-new-image": ([on("p3.2xlarge", args=TINY)], ["image-gpu-arch-mismatch"]),
     "no-mig-on-this-gpu": ([on("g6e.2xlarge", resources=MIG)], ["mig-resource-mismatch"]),
+    # 32 slots of rank 64 are 10.0 GiB beside 15.0 of weights; one of rank 16 is 0.08.
+    "room-for-adapters": (
+        [on("g6.2xlarge", args=[*LLAMA, *ADAPTERS, "--max-loras", "32", "--max-lora-rank", "64"])],
+        ["startup-oom"],
+    ),
+    "room-for-one-adapter": ([on("g6.2xlarge", args=[*LLAMA, *ADAPTERS])], []),
     "slice-too-small": ([on("p4de.24xlarge", resources=MIG)], ["startup-oom"]),
     "nim-on-amd": (
         [
