@@ -3,10 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Self
+from typing import Final, Self
 
 from berth.catalog.load import Catalog
 from berth.planner.plan import EksClusterFacts
+
+OFFERED: Final = "offered"
+"""Key of what was asked about the zones of every instance type."""
+
+
+def offer_key(tier: str) -> str:
+    """Key of what was asked about the block that a tier buys."""
+    return f"offer {tier}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +32,8 @@ class BlockOffer:
 
     fee_usd: Decimal
     availability_zone: str
+    offering_id: str | None = None
+    """What AWS calls it today; an older id is no longer sold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +52,8 @@ class Account:
     """The EKS cluster that the stack names."""
     block_offers: Mapping[str, BlockOffer] = field(default_factory=dict)
     """By tier, for tiers that buy a block."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Why not, and what to do: by quota code, subnet id, `OFFERED` or `offer_key`."""
 
     @classmethod
     def assumed(cls, region: str | None, catalog: Catalog) -> Self:

@@ -16,8 +16,8 @@ class Unread:
 
     reason: str
     fix: str
-    of_every_request: bool = False
-    """The next request would fail in the same way, whatever it asks."""
+    credentials: bool = False
+    """Nothing can be done with these credentials, whatever is asked."""
 
     def __str__(self) -> str:
         """As part of a sentence, after a colon."""
@@ -28,7 +28,7 @@ _LOG_IN: Final = "log in again (`aws sso login`), or renew the session token"
 _KNOWN: Final = (
     (
         r"ExpiredToken|RequestExpired|TokenRefreshRequired|(token|session|sso).{0,60}expired",
-        Unread(reason="the credentials have expired", fix=_LOG_IN, of_every_request=True),
+        Unread(reason="the credentials have expired", fix=_LOG_IN, credentials=True),
     ),
     (
         r"no valid credential sources|NoCredential|unable to locate credentials|partial credentials"
@@ -36,7 +36,7 @@ _KNOWN: Final = (
         Unread(
             reason="no AWS credentials were found",
             fix="set AWS_PROFILE, or log in (`aws sso login`)",
-            of_every_request=True,
+            credentials=True,
         ),
     ),
     (
@@ -45,7 +45,7 @@ _KNOWN: Final = (
         Unread(
             reason="AWS does not accept the credentials",
             fix="check AWS_PROFILE, the keys and the clock of this machine",
-            of_every_request=True,
+            credentials=True,
         ),
     ),
     (
@@ -57,7 +57,7 @@ _KNOWN: Final = (
     ),
     (
         r"invalid AWS region|must specify a region|missing region|NoRegion|MissingRegion",
-        Unread(reason="no region is set", fix="set aws:region", of_every_request=True),
+        Unread(reason="no region is set", fix="set aws:region"),
     ),
     (
         r"NotFound|NoSuchResource|does not exist|no matching|couldn't find resource",
@@ -70,9 +70,8 @@ _KNOWN: Final = (
     (
         r"deadline exceeded|timed? ?out|timeout",
         Unread(
-            reason="AWS does not answer",
-            fix="check the network and the proxy of this machine",
-            of_every_request=True,
+            reason="AWS does not answer in time",
+            fix="check the network and the proxy of this machine, or run it again",
         ),
     ),
     (
@@ -80,7 +79,6 @@ _KNOWN: Final = (
         Unread(
             reason="AWS cannot be reached from here",
             fix="check the network and the proxy of this machine",
-            of_every_request=True,
         ),
     ),
 )

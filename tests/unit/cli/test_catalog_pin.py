@@ -207,7 +207,7 @@ def test_nobody_who_answers_is_told_and_named(
         code = pin(software_file)
 
     assert code == 2
-    assert "us-east-1: AWS does not answer; check the network" in capsys.readouterr().err
+    assert "us-east-1: AWS does not answer in time; check the network" in capsys.readouterr().err
 
 
 def test_without_credentials_it_says_how_to_get_some(
