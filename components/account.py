@@ -11,7 +11,7 @@ from berth.catalog.load import Catalog
 from berth.config.cluster import ExistingEksCluster
 from berth.config.stack import ExistingCluster, NewCluster, StackConfig
 from berth.planner.account import OFFERED, Account, BlockOffer, Subnet, offer_key
-from berth.planner.account_words import Unread
+from berth.planner.account_words import OFFLINE, Unread
 from berth.planner.plan import EksClusterFacts
 from berth.planner.quotas import quota_codes
 from components.account_questions import (
@@ -63,7 +63,7 @@ def look_up_account(config: StackConfig, catalog: Catalog) -> Account:
         subnets={each: _subnet(read[each]) for each in subnet_ids if each in read},
         eks_cluster=_eks_cluster(cluster, read),
         block_offers=_block_offers(config, read, unread),
-        unread={key: str(each) for key, each in unread.items()},
+        unread={key: str(each) for key, each in unread.items() if each is not OFFLINE},
     )
 
 

@@ -13,7 +13,7 @@ from pulumi_aws._utilities import get_version
 
 from berth.planner.account_words import Unread, unread
 
-DEADLINE_S: Final = 30
+DEADLINE_S: Final = 20
 """The provider itself tries for many minutes; its own start is within the time."""
 MOST_AT_ONCE: Final = 8
 

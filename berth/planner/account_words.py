@@ -24,8 +24,12 @@ class Unread:
         return f"{self.reason}; {self.fix}"
 
 
+OFFLINE: Final = Unread(reason="offline nothing is read", fix="run with credentials of the account")
+"""What the stand-in provider says of what it does not pretend."""
+
 _LOG_IN: Final = "log in again (`aws sso login`), or renew the session token"
 _KNOWN: Final = (
+    (r"no answer offline", OFFLINE),
     (
         r"ExpiredToken|RequestExpired|TokenRefreshRequired|(token|session|sso).{0,60}expired",
         Unread(reason="the credentials have expired", fix=_LOG_IN, credentials=True),

@@ -274,3 +274,12 @@ def test_a_type_that_no_zone_offers_is_said_as_such() -> None:
     _, account, _ = look_up({OFFERINGS: {"instanceTypes": [], "locations": []}})
 
     assert account.offered == {"g6.xlarge": frozenset()}
+
+
+def test_what_the_stand_in_does_not_pretend_has_no_reason() -> None:
+    """Offline the page says once that nothing is read."""
+    _, account, _ = look_up({QUOTA: f"invocation of {QUOTA} returned an error: {QUOTA}: no answer "
+                             "offline; write its function in answers.py"})  # fmt: skip
+
+    assert account.quotas_vcpu == {}
+    assert account.unread == {}
