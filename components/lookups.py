@@ -35,8 +35,8 @@ class Question:
 def ask(questions: Mapping[str, Question]) -> Mapping[str, Answer | Unread]:
     """The answer to each question, or why there is none; within the deadline.
 
-    The provider is the default one, with the region of each question. A stack file may set no
-    other key of `aws:`, so its account is that of the resources.
+    The provider is the default one, with the region of each question; what would give it another
+    account than the resources have is refused in a stack file.
     """
     if not questions:
         return {}
