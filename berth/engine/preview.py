@@ -195,11 +195,16 @@ def _add_resource(metadata: StepEventMetadata, resources: list[PreviewedResource
             name=metadata.urn.rsplit("::", 1)[-1],
             op=_OPERATION.get(op, op),
             parent=state.parent if state and "pulumi:pulumi:Stack" not in state.parent else "",
-            changed=tuple(metadata.diffs or ()),
+            changed=_changed(metadata.diffs or ()),
             inputs=(state.inputs if state else None) or {},
             before=(metadata.old.outputs if metadata.old else None) or {},
         )
     )
+
+
+def _changed(properties: Sequence[str]) -> tuple[str, ...]:
+    """What differs; `tagsAll`, which the provider works out from `tags`, only by itself."""
+    return tuple(each for each in properties if each != "tagsAll") or tuple(properties)
 
 
 def _plain(text: str) -> str:

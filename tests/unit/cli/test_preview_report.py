@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pulumi.automation.events import EngineEvent
 
 from berth.catalog.load import load_catalog
 from berth.cli.preview_page import print_page
@@ -17,6 +18,7 @@ from berth.engine.preview import (
     EnginePreview,
     PolicyFinding,
     PreviewedResource,
+    collect,
     network_zones,
 )
 from berth.rules.finding import NotChecked
@@ -228,3 +230,22 @@ def test_the_zones_of_a_stack_are_those_of_its_subnets() -> None:
         "us-east-1c",
         "us-east-1f",
     )
+
+
+@pytest.mark.parametrize(
+    ("differs", "shown"),
+    [
+        pytest.param(["tags", "tagsAll"], ("tags",), id="tags of its own"),
+        pytest.param(["tagsAll"], ("tagsAll",), id="those of the provider"),
+        pytest.param(["scalingConfig"], ("scalingConfig",), id="something else"),
+    ],
+)
+def test_tags_are_not_told_twice(differs: list[str], shown: tuple[str, ...]) -> None:
+    state = {"type": GROUP["type"], "urn": GROUP["urn"], "parent": "", "inputs": {}}
+    metadata = {"op": "update", "urn": GROUP["urn"], "type": GROUP["type"], "new": state}
+    event = {"resourcePreEvent": {"metadata": metadata | {"old": state, "diffs": differs}}}
+    result = EnginePreview()
+
+    collect(EngineEvent.from_json(event), result)
+
+    assert [each.changed for each in result.resources] == [shown]
