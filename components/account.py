@@ -152,6 +152,7 @@ def _eks_cluster(
         vpc_id=found["vpcConfig"]["vpcId"],
         security_group_id=found["vpcConfig"]["clusterSecurityGroupId"],
         service_cidr=networks[0].get("serviceIpv4Cidr") or DEFAULT_SERVICE_CIDR,
+        kubernetes_version=found.get("version"),
     )
 
 

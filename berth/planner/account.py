@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Final, Self
 
 from berth.catalog.load import Catalog
+from berth.config.stack import NewCluster, StackConfig
 from berth.planner.plan import EksClusterFacts
 
 OFFERED: Final = "offered"
@@ -61,3 +62,10 @@ class Account:
         known = catalog.regions.get(region) if region else None
         letters = known.zones if known else ()
         return cls(availability_zones=tuple(f"{region}{letter}" for letter in letters))
+
+
+def kubernetes_version(config: StackConfig, account: Account) -> str | None:
+    """The minor version of the stack's cluster; None where nobody said or read it."""
+    if isinstance(config.cluster, NewCluster):
+        return config.cluster.kubernetes_version
+    return account.eks_cluster.kubernetes_version if account.eks_cluster else None

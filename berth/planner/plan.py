@@ -236,6 +236,8 @@ class EksClusterFacts:
     security_group_id: str
     """The one that EKS gives all nodes."""
     service_cidr: str
+    kubernetes_version: str | None = None
+    """Minor version, such as `1.35`; None: not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

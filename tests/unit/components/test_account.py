@@ -283,3 +283,24 @@ def test_what_the_stand_in_does_not_pretend_has_no_reason() -> None:
 
     assert account.quotas_vcpu == {}
     assert account.unread == {}
+
+
+def test_an_eks_cluster_is_planned_for_its_own_kubernetes_version() -> None:
+    """1.32: that of the autoscaler, https://github.com/kubernetes/autoscaler/releases."""
+    subnet = {"availabilityZone": "us-east-1a", "availableIpAddressCount": 250}
+    found = {
+        "arn": "arn:aws:eks:us-east-1:123456789012:cluster/shared",
+        "endpoint": "https://0a1b.gr7.us-east-1.eks.amazonaws.com",
+        "version": "1.32",
+        "certificateAuthorities": [{"data": "Q0VSVA=="}],
+        "vpcConfig": {"vpcId": "vpc-1", "clusterSecurityGroupId": "sg-1"},
+    }
+    cluster = EKS_CLUSTER | {"install": ["cluster-autoscaler", "nvidia-gpu-operator"]}
+
+    config, account, _ = look_up({CLUSTER: found, SUBNET: subnet}, cluster=cluster)
+    plan = make_plan(config, load_catalog(), account)
+
+    assert plan.autoscaler is not None
+    assert plan.autoscaler.image_tag == "v1.32.7"
+    assert plan.eks_cluster is not None
+    assert plan.eks_cluster.service_cidr == "10.100.0.0/16"
