@@ -8,6 +8,8 @@ would otherwise replace everything. Tags carry it instead.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+from berth.planner.spanning import GROUP_SUFFIX
+
 GpuVendor = Literal["nvidia", "amd"]
 NodeRole = Literal["gpu", "system"]
 
@@ -21,6 +23,10 @@ NODE_ROLE_LABEL: Final = "berth-gpu/role"
 ACCELERATOR_LABEL: Final = "k8s.amazonaws.com/accelerator"
 """Tells the cluster autoscaler that a GPU is coming while the device plugin has not yet published
 it. Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md"""
+
+MIG_CONFIG_LABEL: Final = "nvidia.com/mig.config"
+"""How the MIG manager of the GPU Operator cuts the GPUs of a node.
+Source: https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"""
 
 GPU_TAINT_KEY: Final[Mapping[GpuVendor, str]] = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
 """The vendors' own convention: the taint is called like the resource.
@@ -38,6 +44,7 @@ MODEL_NAMESPACE: Final = "inference"
 GPU_OPERATOR_NAMESPACE: Final = "gpu-operator"
 AMD_GPU_OPERATOR_NAMESPACE: Final = "kube-amd-gpu"
 CERT_MANAGER_NAMESPACE: Final = "cert-manager"
+GROUP_CONTROLLER_NAMESPACE: Final = "lws-system"
 SYSTEM_NAMESPACE: Final = "kube-system"
 AUTOSCALER_SERVICE_ACCOUNT: Final = "cluster-autoscaler"
 
@@ -74,13 +81,17 @@ def tier_tags(tier: str) -> dict[str, str]:
     return {"berth:tier": tier}
 
 
-def node_labels(role: NodeRole, tier: str | None, accelerator: str | None) -> dict[str, str]:
+def node_labels(
+    role: NodeRole, tier: str | None, accelerator: str | None, mig_profile: str | None = None
+) -> dict[str, str]:
     """Static labels of a node group: every label that a selector of ours uses is among them."""
     labels: dict[str, str] = {NODE_ROLE_LABEL: role}
     if tier is not None:
         labels[TIER_LABEL] = tier
     if accelerator is not None:
         labels[ACCELERATOR_LABEL] = accelerator
+    if mig_profile is not None:
+        labels[MIG_CONFIG_LABEL] = f"all-{mig_profile}"
     return labels
 
 
@@ -119,6 +130,23 @@ def object_labels(component: str) -> dict[str, str]:
 def server_selector(server: str) -> dict[str, str]:
     """Labels that tell the pods of one model server from all others; never change them."""
     return {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": server}
+
+
+def group_name(server: str) -> str:
+    """The LeaderWorkerSet of a server over several nodes.
+
+    Its controller makes a Service that is called like it, so it cannot have the server's own name.
+    """
+    return f"{server}{GROUP_SUFFIX}"
+
+
+def leader_selector(server: str) -> dict[str, str]:
+    """Labels of the pods of a server over several nodes that answer requests.
+
+    Source:
+        https://lws.sigs.k8s.io/docs/reference/labels-annotations-and-environment-variables/
+    """
+    return server_selector(server) | {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 
 
 def server_labels(server: str) -> dict[str, str]:

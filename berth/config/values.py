@@ -108,6 +108,11 @@ AmiId = Annotated[
     StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$"),
     Wanted("the id of an AMI", "ami-0123456789abcdef0"),
 ]
+MigProfileName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[1-7]g\.\d{1,3}gb$"),
+    Wanted("a MIG profile", "3g.40gb"),
+]
 ClusterName = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$"),
@@ -117,6 +122,11 @@ Registry = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*$", max_length=200),
     Wanted("a registry, with a path if it has one, without https://", "mirror.example.com/hub"),
+]
+Image = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9][A-Za-z0-9._:/-]*[:@][A-Za-z0-9._:-]+$", max_length=300),
+    Wanted("an image with its tag or digest", "registry.example.com/vllm-efa:v0.32.0"),
 ]
 SecretName = Annotated[
     str,

@@ -15,7 +15,10 @@ def nvidia_gpu_software(
     """The operator for NVIDIA GPUs, where a pool has them and the cluster has no operator."""
     if not _wanted("nvidia-gpu-operator", config) or not _has(pools, "nvidia"):
         return None
-    return GpuSoftware(gpu_operator_version=catalog.software.charts["gpu-operator"].version)
+    return GpuSoftware(
+        gpu_operator_version=catalog.software.charts["gpu-operator"].version,
+        cuts_slices=any(pool.mig_profile for pool in pools.values()),
+    )
 
 
 def amd_gpu_software(
@@ -58,6 +61,16 @@ def efa_plugin_version(pools: Mapping[str, PoolPlan], catalog: Catalog) -> str |
     if not any(pool.efa_interfaces for pool in pools.values()):
         return None
     return catalog.software.charts["aws-efa-k8s-device-plugin"].version
+
+
+def group_controller_version(
+    config: StackConfig, pools: Mapping[str, PoolPlan], catalog: Catalog
+) -> str | None:
+    """Of LeaderWorkerSet's chart; None where no server spans nodes, or the cluster has it."""
+    spans = any(pool.nodes_per_replica > 1 for pool in pools.values())
+    if not spans or not _wanted("leader-worker-set", config):
+        return None
+    return catalog.software.charts["lws"].version
 
 
 def _wanted(part: Installable, config: StackConfig) -> bool:

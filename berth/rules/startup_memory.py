@@ -1,8 +1,8 @@
 """Rules about GPU memory when an engine starts."""
 
-import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from berth.catalog.gpu import Gpu
@@ -24,11 +24,12 @@ from berth.rules.parallelism import TP_EXCEEDS_GPUS
 from berth.rules.rule import Breach, Context, Rule
 from berth.rules.sharing import MIG_MULTI_DEVICE
 from berth.rules.stack_view import StackView
-from berth.rules.stack_view.accelerators import mig_profile
+from berth.rules.stack_view.accelerators import GPU_KEY, mig_profile
 from berth.rules.stack_view.engine_arguments import EngineArguments
 from berth.rules.stack_view.image_software import vllm_version
-from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION
+from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION, Nodes
 from berth.rules.stack_view.pod import Container
+from berth.rules.stack_view.sharing import mig_layout, mig_strategy
 from berth.rules.vendors import CPU_ARCH_MISMATCH, VENDOR_MISMATCH
 
 GIB: Final = 2**30
@@ -50,6 +51,17 @@ _QUANTIZATIONS: Final = {
     "modelopt_fp4": "nvfp4",
     "bitsandbytes": "bitsandbytes",
 }
+_MADE_WHILE_LOADING: Final = {
+    "bitsandbytes": 0.55,
+    "eetq": 0.55,
+    "fp8": 0.55,
+    "bitsandbytes-fp4": 0.3,
+    "bitsandbytes-nf4": 0.3,
+}
+"""Share of the bytes of 16 bits that stay where another engine than vLLM makes a format itself.
+
+https://huggingface.co/docs/text-generation-inference/conceptual/quantization, read 2026-12-01
+"""
 _DTYPES: Final = {
     "bfloat16": "bf16",
     "half": "fp16",
@@ -61,6 +73,8 @@ _CACHES: Final = frozenset({"fp8", "fp8_e4m3", "fp8_e5m2"})
 _A100_SLICES_GIB: Final = {"1g.5gb": 4.75, "1g.10gb": 9.5, "3g.40gb": 39.25}
 _LARGEST_SLICE_SHARE: Final = 0.98
 """A slice shows at most this share of the GiB in its name."""
+_LEAST_LENGTH_LOG2: Final = 10
+_TENSOR_SIZES: Final = (2, 4, 8)
 
 
 def _find_out_of_memory(container: Container, context: Context) -> Iterator[Breach]:
@@ -76,18 +90,19 @@ def _find_out_of_memory(container: Container, context: Context) -> Iterator[Brea
         return
     problems = []
     for nodes in alternatives:
-        parts = [(name, _slice(gpu, container)) for name, gpu in nodes.gpus]
+        profile = _profile(container, nodes, context.view)
+        parts = [(name, _slice(gpu, profile)) for name, gpu in nodes.gpus]
         vendor = container_vendor(container)
         gpus = [(name, gpu) for name, gpu in parts if gpu and gpu.vendor == vendor]
-        found = [(name, _problem(container, arguments, model, gpu)) for name, gpu in gpus]
-        problems.append(next(((name, text) for name, text in found if text), None))
+        found = [(name, gpu, _problem(container, arguments, model, gpu)) for name, gpu in gpus]
+        problems.append(next((each for each in found if each[2]), None))
     if problems[0] and all(problems):
-        name, text = problems[0]
+        name, gpu, text = problems[0]
         yield Breach(
             where=container.resource.name,
             what=f"{model.name} on {name}: {text}",
             change="serve it on more or larger GPUs, or shorten its requests",
-            fix=_fix(text, arguments),
+            fix=_fix(container, arguments, model, gpu),
         )
 
 
@@ -106,16 +121,23 @@ def _is_refused_anyway(container: Container, context: Context) -> bool:
     )
 
 
-def _slice(gpu: Gpu, container: Container) -> Gpu | None:
+def _profile(container: Container, nodes: Nodes, view: StackView) -> str | None:
+    """The MIG profile of its devices, by the name it asks for or by how its nodes are cut."""
+    asked = next((p for key in container.asked_keys if (p := mig_profile(key))), None)
+    if asked or nodes.pool is None or mig_strategy(view) != "single":
+        return asked
+    return mig_layout(nodes.pool)
+
+
+def _slice(gpu: Gpu, profile: str | None) -> Gpu | None:
     """The GPU, or the part of it that a MIG device is; None for a profile that it does not have."""
-    profiles = [profile for key in container.asked_keys if (profile := mig_profile(key))]
-    size = re.fullmatch(r"\d+g\.(\d+)gb", profiles[0]) if profiles else None
-    if not size:
+    size = re.fullmatch(r"\d+g\.(\d+)gb", profile) if profile else None
+    if not size or profile is None:
         return gpu
-    if profiles[0] not in {profile.name for profile in gpu.mig_profiles}:
+    if profile not in {each.name for each in gpu.mig_profiles}:
         return None
     named_gib = float(size[1])
-    visible_gib = _A100_SLICES_GIB.get(profiles[0], named_gib * _LARGEST_SLICE_SHARE)
+    visible_gib = _A100_SLICES_GIB.get(profile, named_gib * _LARGEST_SLICE_SHARE)
     if visible_gib >= gpu.visible_gib:
         return gpu
     return gpu.model_copy(update={"visible_gib": visible_gib, "nameplate_gib": named_gib})
@@ -128,7 +150,8 @@ def _problem(
     if container.engine != "vllm":
         count = container.gpus if container.engine == "tgi" and ranks.tensor == 1 else ranks.tensor
         gpus = (count or 0) * (ranks.pipeline or 0)
-        return _weights_problem(model, gpu, gpus) if gpus else None
+        share = _MADE_WHILE_LOADING.get(_quantization(arguments), 1.0)
+        return _weights_problem(model, gpu, gpus / share) if gpus else None
     if ranks.tensor is None or ranks.pipeline is None:
         return None
     if arguments.text("--runner") == "pooling" or arguments.text("--task") in (
@@ -203,7 +226,11 @@ def _utilization(arguments: EngineArguments, version: str | None) -> float:
     return arguments.number("--gpu-memory-utilization") or default
 
 
-def _weights_problem(model: Model, gpu: Gpu, gpus: int) -> str | None:
+def _quantization(arguments: EngineArguments) -> str:
+    return (arguments.text(*QUANTIZATION_OPTIONS) or "").lower()
+
+
+def _weights_problem(model: Model, gpu: Gpu, gpus: float) -> str | None:
     each_gib = model.weights_bytes / GIB / gpus
     if each_gib <= gpu.visible_gib:
         return None
@@ -251,15 +278,24 @@ def _cache_bytes_per_token(model: Model, tensor: int) -> float:
     return total
 
 
-def _fix(text: str, arguments: EngineArguments) -> str:
-    length = re.search(r"request of (\d+) tokens needs ([\d.]+) GiB.* ([\d.]+) GiB are left", text)
-    if length and float(length[3]) > 0:
-        shorter = int(int(length[1]) * float(length[3]) / float(length[2]) * 0.9)
-        shorter = 2 ** int(math.log2(shorter)) if shorter > 256 else 0
-        if shorter:
-            return f"set {arguments.spelling('--max-model-len')} to {shorter}"
-    option = arguments.ranks().tensor_option
-    return f"double {option} and the GPUs of the container, or use a GPU of more memory"
+def _fix(container: Container, arguments: EngineArguments, model: Model, gpu: Gpu) -> str:
+    """The smallest change after which the same judgement finds room."""
+
+    def fits_with(option: str, value: int) -> bool:
+        words = (*arguments.words, option, str(value))
+        return not _problem(container, replace(arguments, words=words), model, gpu)
+
+    length = _length(arguments, model) or model.max_positions
+    option = arguments.spelling(*MAX_LEN_OPTIONS)
+    for power in range((length - 1).bit_length() - 1, _LEAST_LENGTH_LOG2 - 1, -1):
+        if fits_with(option, 2**power):
+            return f"set {option} to {2**power}"
+    option = "--num-shard" if container.engine == "tgi" else arguments.ranks().tensor_option
+    for wider in _TENSOR_SIZES:
+        if model.attention_heads % wider == 0 and fits_with(option, wider):
+            limit = container.body.at("resources", "limits", GPU_KEY[gpu.vendor]).path
+            return f"set {option} and {limit} to {wider}, on nodes of {wider} such GPUs"
+    return "use GPUs of more memory, or a build of the model in fewer bits"
 
 
 STARTUP_OOM = Rule(

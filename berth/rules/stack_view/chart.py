@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -67,16 +67,32 @@ class Chart:
         has_repository = "://" in self.reference or not self.body.at("repositoryOpts").is_absent
         return "/" in self.reference and not has_repository
 
-    @property
+    @cached_property
     def values(self) -> Field:
-        """Its values as given."""
-        return self.body.at("values")
+        """Its values as given, under them those of the files whose text the stack shows.
+
+        A later file takes the place of an earlier one key by key, and `values` wins over both, as
+        in the provider's `decodeRelease`.
+        """
+        stated = self.body.at("values")
+        from_files: dict[str, Any] = {}
+        for values in self._value_files:
+            from_files |= values or {}
+        if stated.is_unknown or not from_files:
+            return stated
+        own = stated.value if isinstance(stated.value, Mapping) else {}
+        return Field(_merged(from_files, own), stated.path)
 
     @property
     def has_value_files(self) -> bool:
-        """Values come from files too, so that what is absent here may be there."""
+        """Values come from files that are not shown: what is absent here may be there."""
+        return None in self._value_files
+
+    @cached_property
+    def _value_files(self) -> list[dict[str, Any] | None]:
+        """Values of each file; None for one whose text the stack does not show."""
         listed = self.body.at("valueYamlFiles")
-        return listed.is_unknown or bool(listed.value)
+        return [None] if listed.is_unknown else [_parsed(file.value) for file in listed.items()]
 
     def is_switched_on(self, switch: Field) -> bool:
         """Whether a part is installed that a chart installs unless its value says false.
@@ -102,8 +118,8 @@ class Chart:
         """
         lists = []
         for entry in _known_charts().get(self.name, {}).get("toleration_lists", []):
-            switch = entry.get("unless_false")
-            if switch and self.values.at(*switch).boolean() is False:
+            switches = (self.values.at(*path) for path in entry.get("unless_false", ()))
+            if any(switch.boolean() is False for switch in switches):
                 continue
             given = self.values.at(*entry["path"])
             if given.is_absent and self.has_value_files:
@@ -113,9 +129,71 @@ class Chart:
         return lists
 
 
+def _parsed(text: object) -> dict[str, Any] | None:
+    if not isinstance(text, str):
+        return None
+    try:
+        values = yaml.load(text, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    if values is None:
+        return {}
+    return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, key by key; a null says nothing."""
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            merged[key] = _merged(below, value)
+        elif value is not None:
+            merged[key] = value
+    return merged
+
+
+@dataclass(frozen=True, eq=False)
+class RenderedOperator(Chart):
+    """The ClusterPolicy that the chart gpu-operator renders: its values, defaults put in."""
+
+    @property
+    def reference(self) -> str:
+        """What the chart is called."""
+        return "gpu-operator"
+
+    @property
+    def version(self) -> str:
+        """Version of the chart, as its label says; empty without one."""
+        stated = self.body.at("metadata", "labels", "helm.sh/chart").text() or ""
+        return stated.removeprefix("gpu-operator-") if stated.startswith("gpu-operator-v") else ""
+
+    @property
+    def is_local(self) -> bool:
+        """Rendered from one version of the chart."""
+        return True
+
+    @property
+    def values(self) -> Field:
+        """What the operator reads."""
+        return self.body.at("spec")
+
+    def toleration_lists(self) -> list[TolerationList]:
+        """Node feature discovery is rendered as a DaemonSet of its own."""
+        return [listed for listed in Chart.toleration_lists(self) if listed.path[0] == "daemonsets"]
+
+
 def read_charts(resources: Sequence[Resource]) -> tuple[Chart, ...]:
-    """The charts among the resources of a stack."""
-    return tuple(Chart(resource) for resource in resources if resource.type in _TYPES)
+    """The charts among the resources of a stack, also where one is rendered."""
+    charts: list[Chart] = []
+    for resource in resources:
+        if resource.type in _TYPES:
+            charts.append(Chart(resource))
+        elif resource.type.startswith("kubernetes:nvidia.com/") and resource.type.endswith(
+            ":ClusterPolicy"
+        ):
+            charts.append(RenderedOperator(resource))
+    return tuple(charts)
 
 
 @cache

@@ -13,13 +13,13 @@ Engine = Literal[
     "vllm", "sglang", "tgi", "tei", "triton", "tensorrt-llm", "nim", "lmdeploy", "ollama"
 ]
 
-_PROGRAMS: Final[Mapping[str, Engine]] = {
+PROGRAMS: Final[Mapping[str, Engine]] = {
     "text-generation-launcher": "tgi",
     "text-embeddings-router": "tei",
     "tritonserver": "triton",
     "trtllm-serve": "tensorrt-llm",
 }
-_SUBCOMMANDS: Final[Mapping[str, Engine]] = {
+SUBCOMMANDS: Final[Mapping[str, Engine]] = {
     "vllm": "vllm",
     "sglang": "sglang",
     "lmdeploy": "lmdeploy",
@@ -77,15 +77,15 @@ def find_engine(words: Sequence[str]) -> tuple[Engine, list[str]] | None:
             return None
         following = words[index + 1] if index + 1 < len(words) else ""
         program = word.rpartition("/")[2]
-        if program in _PROGRAMS:
-            return _PROGRAMS[program], list(words[index + 1 :])
+        if program in PROGRAMS:
+            return PROGRAMS[program], list(words[index + 1 :])
         if script := _SCRIPT.fullmatch(word):
-            return _SUBCOMMANDS[script[1]], list(words[index + 1 :])
-        if program in _SUBCOMMANDS and following == "serve":
-            return _SUBCOMMANDS[program], list(words[index + 2 :])
+            return SUBCOMMANDS[script[1]], list(words[index + 1 :])
+        if program in SUBCOMMANDS and following == "serve":
+            return SUBCOMMANDS[program], list(words[index + 2 :])
         if word == "-m" and (module := _MODULE.fullmatch(following)):
             name = next(group for group in module.groups() if group)
-            return _SUBCOMMANDS[name], list(words[index + 2 :])
+            return SUBCOMMANDS[name], list(words[index + 2 :])
     return None
 
 
@@ -104,7 +104,8 @@ class EngineArguments:
     def value(self, *names: str) -> str | None:
         """The last value given to any of `names`; None if none is given.
 
-        It may hold `ELSEWHERE_MARK`, as it does where a file that is not shown may give it.
+        It may hold `ELSEWHERE_MARK`, as it does where a file or a variable that is not shown may
+        give it.
 
         Raises:
             KnownAfterApplyError: if the value is known after apply, or a word that may be the
@@ -112,12 +113,15 @@ class EngineArguments:
         """
         found: str | None = None
         hidden = False
+        is_partial = self.is_partial
         index = 0
         while index < len(self.words):
             name, equals, value = self.words[index].partition("=")
             index += 1
             if name == UNKNOWN_MARK:
                 hidden = True
+            if name == ELSEWHERE_MARK and (index > 1 or self.engine not in _POSITIONAL_MODEL):
+                is_partial = True
             takes_next = name.startswith("-") and not equals and self._has_value(index)
             if takes_next:
                 value = self.words[index]
@@ -126,7 +130,7 @@ class EngineArguments:
                 found = value
         if (found is None and hidden) or (found is not None and UNKNOWN_MARK in found):
             raise KnownAfterApplyError(self.path)
-        return ELSEWHERE_MARK if found is None and self.is_partial else found
+        return ELSEWHERE_MARK if found is None and is_partial else found
 
     def text(self, *names: str) -> str | None:
         """The value as far as the stack states it; None where it does not."""

@@ -46,6 +46,8 @@ ENGINE_WORDS: Final[Mapping[str, Engine]] = {
     "nim": "nim",
 }
 """The first of these words that an image has says which engine it is."""
+CLIENT_TAG: Final = "sdk"
+"""Word in a tag of an image that has an engine's clients, and no engine: Triton's `-sdk`."""
 LLM_D: Final = re.compile(r"llm-d(-(cuda|aws|dev|rocm|gke))*")
 """llm-d publishes many parts under its name; these are its engine."""
 
@@ -137,7 +139,7 @@ class Image:
     @property
     def is_for_cpu(self) -> bool:
         """The name or tag says that it is a build for CPUs."""
-        return "cpu" in _words(f"{self.path} {self.tag or ''}")
+        return "cpu" in self.words
 
     @property
     def is_gpu_agent(self) -> bool:
@@ -151,14 +153,15 @@ class Image:
     @property
     def vendor(self) -> Vendor:
         """Whose accelerators it is built for."""
-        words = _words(f"{self.path} {self.tag or ''}")
+        words = self.words
         if any(word.startswith("rocm") for word in words):
             return "amd"
         return "neuron" if any(word.startswith("neuron") for word in words) else "nvidia"
 
     @property
     def _is_beside_an_engine(self) -> bool:
-        return not NOT_AN_ENGINE.isdisjoint(_words(self.path.rpartition("/")[2]))
+        names = _words(self.path.rpartition("/")[2])
+        return not NOT_AN_ENGINE.isdisjoint(names) or CLIENT_TAG in _words(self.tag or "")
 
 
 def parse_image(reference: str) -> Image:

@@ -9,6 +9,7 @@ import yaml
 
 from berth.rules.resource import Resource
 from berth.rules.stack_view.config_maps import ConfigMaps
+from berth.rules.stack_view.engine_arguments import Engine
 from berth.rules.stack_view.engine_file import options_as_words
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.pod import Container, Pod, Role
@@ -32,6 +33,9 @@ _RAY_CLUSTERS = {
     "RayJob": "spec.rayClusterSpec",
     "RayService": "spec.rayClusterConfig",
 }
+_KSERVE_SERVERS: Mapping[str, Engine] = {"huggingface": "vllm", "triton": "triton"}
+"""Fields of a predictor that stand for a model and its engine at once."""
+_MODEL_FORMATS: Mapping[str, Engine] = {"huggingface": "vllm", "vllm": "vllm"}
 _GROUP_OF_KIND = {
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io",
     "InferenceService": "serving.kserve.io",
@@ -145,7 +149,8 @@ def _of_inference_service(workload: Workload) -> Iterator[Pod]:
         spec = workload.body.at("spec", part)
         if spec.is_absent or spec.is_unknown or not isinstance(spec.value, Mapping):
             continue
-        model = spec.at("model")
+        server = next(filter(spec.value.__contains__, _KSERVE_SERVERS), "model")
+        model = spec.at(server)
         stated = spec.value.get("containers")
         containers = list(stated) if isinstance(stated, list) else []
         is_model = isinstance(model.value, Mapping)
@@ -159,7 +164,7 @@ def _of_inference_service(workload: Workload) -> Iterator[Pod]:
             "",
             workload.body.at("metadata"),
             replicas=spec.at("minReplicas"),
-            default_engine="vllm" if model_format in ("huggingface", "vllm") else None,
+            default_engine=_KSERVE_SERVERS.get(server) or _MODEL_FORMATS.get(model_format),
         )
 
 
@@ -195,6 +200,7 @@ def _of_dynamo(workload: Workload) -> Iterator[Pod]:
         others = extra.value.get("containers")
         containers = [body, *others] if isinstance(others, list) else [body]
         synthetic = {**extra.value, "containers": containers}
+        _add_dynamo_volumes(synthetic, body, service)
         nodes = service.at("multinode", "nodeCount")
         role: Role = "leader" if not nodes.is_absent and nodes.value != 1 else ""
         yield Pod(
@@ -205,6 +211,38 @@ def _of_dynamo(workload: Workload) -> Iterator[Pod]:
             nodes,
             service.at("replicas"),
         )
+
+
+_DYNAMO_SHARED_MEMORY = "8Gi"
+"""What Dynamo's operator mounts at /dev/shm where a service says nothing of `sharedMemory`.
+
+https://docs.nvidia.com/dynamo/latest/kubernetes/dynamo_operator.html, read 2026-12-01
+"""
+
+
+def _add_dynamo_volumes(pod: dict[str, Any], main: dict[str, Any], service: Field) -> None:
+    """Add the volumes that Dynamo's operator mounts: claims by name, and shared memory."""
+    volumes, mounts = [], []
+    for mount in service.at("volumeMounts").items():
+        name, path = mount.at("name").value, mount.at("mountPoint").value
+        if isinstance(name, str) and isinstance(path, str):
+            volumes.append({"name": name, "persistentVolumeClaim": {"claimName": name}})
+            mounts.append({"name": name, "mountPath": path})
+    shared = service.at("sharedMemory")
+    if not shared.is_unknown and shared.at("disabled").value is not True:
+        size = shared.at("size")
+        limit = _DYNAMO_SHARED_MEMORY if size.is_absent else size.value
+        memory = {"medium": "Memory", "sizeLimit": limit}
+        volumes.append({"name": "shared-memory", "emptyDir": memory})
+        mounts.append({"name": "shared-memory", "mountPath": _SHARED_MEMORY_PATH})
+    # what the author wrote comes first, and is what a path is looked up by
+    for holder, key, added in ((pod, "volumes", volumes), (main, "volumeMounts", mounts)):
+        stated = holder.get(key)
+        if stated is None or isinstance(stated, list):
+            holder[key] = [*(stated or ()), *added]
+
+
+_SHARED_MEMORY_PATH = "/dev/shm"  # noqa: S108
 
 
 def _dynamo_resources(resources: Field) -> Any:

@@ -91,6 +91,18 @@ def test_a_pool_that_may_be_empty_is_described_by_tags() -> None:
     }
 
 
+def test_a_sliced_pool_says_its_profile_before_it_has_a_node() -> None:
+    """16 slices of eight GPUs, each cut in two; what asks for one starts a node from none."""
+    pool = an_l4_pool(gpus_per_node=16, mig_profile="3g.40gb")
+    engine = node_group(pool)
+    template = "k8s.io/cluster-autoscaler/node-template"
+    tags = scale_from_zero_tags(pool)
+
+    assert engine.one(GROUP)["labels"]["nvidia.com/mig.config"] == "all-3g.40gb"
+    assert tags[f"{template}/label/nvidia.com/mig.config"] == "all-3g.40gb"
+    assert tags[f"{template}/resources/nvidia.com/gpu"] == "16"
+
+
 @pytest.mark.parametrize(("min_nodes", "tags"), [(0, 5), (1, 0)])
 def test_tags_are_only_there_where_no_node_may_be(min_nodes: int, tags: int) -> None:
     engine = node_group(an_l4_pool(min_nodes=min_nodes))
@@ -119,7 +131,7 @@ def test_the_first_interface_carries_addresses_and_the_others_efa(
 
 
 def test_servers_over_nodes_are_in_one_zone_close_together() -> None:
-    engine = node_group(a_pool(capacity=ON_DEMAND, efa_interfaces=32))
+    engine = node_group(a_pool(capacity=ON_DEMAND, nodes_per_replica=2, efa_interfaces=32))
     template = engine.one(TEMPLATE)
 
     assert engine.one(GROUP)["subnetIds"] == ["subnet-a"]
@@ -129,8 +141,16 @@ def test_servers_over_nodes_are_in_one_zone_close_together() -> None:
     assert engine.one("aws:ec2/placementGroup:PlacementGroup")["strategy"] == "cluster"
 
 
+def test_nodes_without_the_fabric_are_close_together_too() -> None:
+    engine = node_group(an_l4_pool(nodes_per_replica=2))
+
+    assert engine.one(GROUP)["subnetIds"] == ["subnet-a"]
+    assert engine.one("aws:ec2/placementGroup:PlacementGroup")["strategy"] == "cluster"
+    assert "networkInterfaces" not in engine.one(TEMPLATE)
+
+
 def test_a_block_is_close_together_by_itself() -> None:
-    engine = node_group(a_pool(efa_interfaces=32))
+    engine = node_group(a_pool(nodes_per_replica=2, efa_interfaces=32))
 
     assert engine.all("aws:ec2/placementGroup:PlacementGroup") == {}
     assert "placement" not in engine.one(TEMPLATE)
