@@ -26,6 +26,7 @@ from berth.costs.resources.documents import (
 )
 from berth.costs.resources.estimate_resources import estimate_resources
 from berth.costs.resources.settings import region_of, settings_of
+from berth.costs.resources.values import ImpossibleValueError
 from berth.planner.plan import Plan
 
 STACK_TYPE: Final = "pulumi:pulumi:Stack"
@@ -116,7 +117,7 @@ def price_both_sides(data: bytes, where: str, asked: Asked) -> tuple[Priced, Pri
         recorded = NO_ESTIMATE
     if recorded is None:
         prices = _prices(document, where, asked, plan)
-        recorded = estimate_resources(document.before, load_catalog(), prices)
+        recorded = _of_side(document.before, where, prices, None)
     return replace(after, estimate=recorded), after
 
 
@@ -154,8 +155,15 @@ def _whole(data: bytes, where: str) -> EngineDocument:
 
 def _after(document: EngineDocument, where: str, asked: Asked, plan: Plan | None) -> Priced:
     prices = _prices(document, where, asked, plan)
-    found = estimate_resources(document.after, load_catalog(), prices, plan)
+    found = _of_side(document.after, where, prices, plan)
     return Priced(estimate=found, stack=document.stack, day=prices.day, plan=plan)
+
+
+def _of_side(side: Side, where: str, prices: PriceList, plan: Plan | None) -> Estimate:
+    try:
+        return estimate_resources(side, load_catalog(), prices, plan)
+    except ImpossibleValueError as error:
+        raise DocumentError(f"{where}: {error}; mend it in the stack and preview again") from None
 
 
 def _prices(document: EngineDocument, where: str, asked: Asked, plan: Plan | None) -> PriceList:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from berth.catalog.price import Price, PriceBook, PurchaseOption
+from berth.catalog.price import Price, PriceBook, PriceRange, PurchaseOption
 from berth.catalog.price import UnknownPriceError as UnknownPriceError
 from berth.costs.estimate import CapacityType, CostLine, PriceSource, Unpriced
 
@@ -28,6 +28,14 @@ class PriceList:
             UnknownPriceError: if there is none; the text says where there is one.
         """
         return self.book.on(item, self.region or "", option, self.day)
+
+    def spot_range(self, item: str) -> PriceRange:
+        """The spot prices that were read.
+
+        Raises:
+            UnknownPriceError: if there is none.
+        """
+        return self.book.range_on(item, self.region or "", self.day)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

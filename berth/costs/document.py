@@ -52,11 +52,18 @@ def line_document(line: CostLine) -> dict[str, Any]:
         "ceiling_quantity": amount(line.ceiling_quantity),
         "unit": line.unit,
         "usd_per_unit": exact(line.usd_per_unit),
+        **_low(line),
         "floor_usd_per_hour": to_the_last_digit(line.floor_usd_per_hour),
         "plan_usd_per_hour": to_the_last_digit(line.plan_usd_per_hour),
         "ceiling_usd_per_hour": to_the_last_digit(line.ceiling_usd_per_hour),
         "price": _price(line.price),
     }
+
+
+def _low(line: CostLine) -> dict[str, str]:
+    """The lowest reading, only of a line whose price moves."""
+    low = line.low_usd_per_unit
+    return {} if low is None else {"low_usd_per_unit": exact(low)}
 
 
 def one_off_document(one_off: OneOff) -> dict[str, Any]:

@@ -52,6 +52,9 @@ class CostLine:
     tier: str | None
     unit: str
     usd_per_unit: Decimal
+    """Of spot nodes the highest reading."""
+    low_usd_per_unit: Decimal | None = None
+    """Lowest reading of a price that moves, at which the floor is counted; None: it is fixed."""
     hours_per_unit: Decimal = Decimal(1)
     """Hours that one unit price covers: 1, or a month for a price per GB and month."""
     floor_quantity: Decimal
@@ -68,20 +71,21 @@ class CostLine:
     @property
     def floor_usd_per_hour(self) -> Decimal:
         """At the fewest nodes."""
-        return self._usd_per_hour(self.floor_quantity)
+        price = self.usd_per_unit if self.low_usd_per_unit is None else self.low_usd_per_unit
+        return self._usd_per_hour(self.floor_quantity, price)
 
     @property
     def plan_usd_per_hour(self) -> Decimal:
         """At the planned nodes."""
-        return self._usd_per_hour(self.plan_quantity)
+        return self._usd_per_hour(self.plan_quantity, self.usd_per_unit)
 
     @property
     def ceiling_usd_per_hour(self) -> Decimal:
         """At the most nodes."""
-        return self._usd_per_hour(self.ceiling_quantity)
+        return self._usd_per_hour(self.ceiling_quantity, self.usd_per_unit)
 
-    def _usd_per_hour(self, quantity: Decimal) -> Decimal:
-        return (quantity * self.usd_per_unit / self.hours_per_unit).quantize(HOURLY_DIGITS)
+    def _usd_per_hour(self, quantity: Decimal, usd_per_unit: Decimal) -> Decimal:
+        return (quantity * usd_per_unit / self.hours_per_unit).quantize(HOURLY_DIGITS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

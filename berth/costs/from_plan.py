@@ -17,6 +17,7 @@ from berth.costs.bought import Bought, PriceList, UnknownPriceError, price_sourc
 from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, Unpriced
 from berth.costs.kinds import GPU_NODES
 from berth.costs.servers import PoolUse, ServerUse, plan_uses, server_costs
+from berth.costs.spot import spot_nodes
 from berth.planner.plan import NetworkPlan, Plan, PoolPlan, SystemPool
 
 Found = CostLine | OneOff | Unpriced
@@ -39,7 +40,7 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
                 pool.tier, nodes, mib_per_s=pool.root_disk_throughput_mib_per_s, tier=pool.tier
             )
             found.extend(priced(each, prices) for each in (disks, *faster))
-    found.extend(priced(bought, prices) for bought in _around(plan))
+    found.extend(priced(bought, prices) for bought in _around(plan, catalog))
     return estimate_of(found, *plan_uses(plan))
 
 
@@ -67,8 +68,8 @@ def pool_nodes(pool: PoolPlan, plan: Plan, prices: PriceList) -> Iterator[Found]
         case None:
             yield _owned_nodes(pool, plan)
         case SpotCapacity():
-            reason = f"the spot price of {instance_type} moves, and no reading is kept"
-            yield Unpriced(resource=pool.tier, reason=reason)
+            types = (instance_type, *pool.spot_types)
+            yield from spot_nodes(types, pool.tier, nodes, prices, tier=pool.tier)
         case CapacityBlock() as block:
             yield from _block_nodes(pool, block, plan, prices)
         case OnDemandCapacity():
@@ -82,10 +83,12 @@ def pool_nodes(pool: PoolPlan, plan: Plan, prices: PriceList) -> Iterator[Found]
         yield priced(kinds.hybrid_fee(pool.vcpus_per_node, pool.tier, nodes), prices)
 
 
-def _around(plan: Plan) -> Iterator[Bought]:
+def _around(plan: Plan, catalog: Catalog) -> Iterator[Bought]:
     """What a new cluster takes besides its pools; nothing for a cluster that exists."""
     if isinstance(plan.cluster, NewCluster):
-        yield kinds.control_planes(plan.cluster.kubernetes_version)
+        version = plan.cluster.kubernetes_version
+        extended = catalog.software.kubernetes.is_extended(version, plan.as_of)
+        yield kinds.control_planes(version, extended=extended)
         yield kinds.kms_keys(kinds.CLUSTER_KEY, "cluster")
     if plan.system_pool is not None:
         yield from _system_nodes(plan.system_pool)
