@@ -5,6 +5,8 @@ from typing import Any
 
 from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, ServerCost, Total, sum_usd
 from berth.costs.money import amount, cents, exact, per_hour, to_the_last_digit
+from berth.planner.document import plan_document
+from berth.planner.plan import Plan
 
 
 def estimate_document(estimate: Estimate) -> dict[str, Any]:
@@ -22,6 +24,17 @@ def estimate_document(estimate: Estimate) -> dict[str, Any]:
         "idle": _idle(estimate),
         "unpriced": unpriced_document(estimate),
     }
+
+
+def priced_plan_document(plan: Plan, estimate: Estimate) -> dict[str, Any]:
+    """A plan as others read it, each model server with what it costs."""
+    document = plan_document(plan)
+    for server in estimate.servers:
+        document["servers"][server.name]["cost"] = {
+            "usd_per_hour": _maybe(server.usd_per_hour),
+            "usd_per_1m_output_tokens": _maybe(server.usd_per_1m_output_tokens),
+        }
+    return document
 
 
 def unpriced_document(estimate: Estimate) -> list[dict[str, str]]:
