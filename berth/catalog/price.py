@@ -1,6 +1,7 @@
 """Dated prices: what something cost from which day on, in one region, by one way of buying."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -48,6 +49,8 @@ class Price(Entry):
     """Of spot readings of one day: the lowest; left out: all alike."""
     evidence: Literal["high", "medium", "low"]
     source: Source
+    bought_as: str | None = None
+    """Words for a price that an owner pays in place of the list's; None: the list's."""
 
 
 class PriceHistory(Entry):
@@ -134,6 +137,13 @@ class PriceBook:
             for each in sorted(folder.iterdir(), key=lambda each: each.name)
         }
         self._read: dict[str, Mapping[tuple[str, PurchaseOption], PriceHistory]] = {}
+        self._own: Mapping[tuple[str, str], Price] = {}
+
+    def with_own(self, region: str, prices: Mapping[str, Price]) -> "PriceBook":
+        """The same book, in which `prices` by item stand before the list's of `region`."""
+        found = copy(self)
+        found._own = {**self._own, **{(region, item): price for item, price in prices.items()}}
+        return found
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -155,6 +165,8 @@ class PriceBook:
         Raises:
             UnknownPriceError: if there is none for that day; the text says where there is one.
         """
+        if option == "on_demand" and (region, item) in self._own:
+            return self._own[region, item]
         return self._history(item, region, option).on(day)
 
     def range_on(self, item: str, region: str, day: date) -> PriceRange:

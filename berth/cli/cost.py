@@ -10,6 +10,7 @@ from berth.cli.cost_inputs import (
     Asked,
     Priced,
     content,
+    own_prices,
     price_engine_document,
     price_stack,
     shown_name,
@@ -23,6 +24,7 @@ from berth.cli.limits import (
     verdict,
     verdict_document,
 )
+from berth.config.prices import PRICES_FILE
 from berth.config.read import stack_file
 from berth.costs.document import estimate_document
 from berth.costs.resources.documents import DocumentError
@@ -47,6 +49,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--region", help="where FILE does not say")
     parser.add_argument(
         "--as-of", type=day_of, metavar="DAY", help="prices of this day; today when left out"
+    )
+    parser.add_argument(
+        "--prices",
+        type=Path,
+        metavar="FILE",
+        help=f"what the owner of FILE pays; {PRICES_FILE} of the project when left out",
     )
     add_limit_options(parser)
     parser.add_argument("--json", action="store_true", help="the estimate as JSON")
@@ -77,10 +85,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _priced(args: argparse.Namespace) -> Priced:
     if args.stack is not None:
-        return price_stack(_stack_path(args.stack))
-    return price_engine_document(
-        content(args.file), shown_name(args.file), Asked(region=args.region, day=args.as_of)
-    )
+        prices = None if args.prices is None else own_prices(args.prices)
+        return price_stack(_stack_path(args.stack), prices=prices)
+    return price_engine_document(content(args.file), shown_name(args.file), _asked(args))
+
+
+def _asked(args: argparse.Namespace) -> Asked:
+    return Asked(region=args.region, day=args.as_of, prices=own_prices(args.prices))
 
 
 def _stack_path(name: str) -> Path:

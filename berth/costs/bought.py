@@ -60,10 +60,11 @@ def priced(bought: Bought, prices: PriceList) -> CostLine | Unpriced:
         price = prices.find(bought.item, bought.option)
     except UnknownPriceError as error:
         return Unpriced(resource=bought.resource, reason=f"{bought.name}: {error}")
+    own = price.bought_as
     floor, planned, ceiling = (Decimal(quantity) for quantity in bought.quantities)
     return CostLine(
         name=bought.name,
-        detail=bought.detail,
+        detail=bought.detail if own is None else f"{bought.detail}, at the price of {own}",
         resource=bought.resource,
         tier=bought.tier,
         unit=bought.unit,
@@ -75,7 +76,7 @@ def priced(bought: Bought, prices: PriceList) -> CostLine | Unpriced:
         price=price_source(price),
         item=bought.item,
         region=prices.region,
-        capacity_type=bought.capacity_type,
+        capacity_type=bought.capacity_type if own is None else "OWN",
     )
 
 

@@ -18,6 +18,7 @@ from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, Unpric
 from berth.costs.kinds import GPU_NODES
 from berth.costs.servers import PoolUse, ServerUse, plan_uses, server_costs
 from berth.costs.spot import spot_nodes
+from berth.planner.own_prices import own_book
 from berth.planner.plan import NetworkPlan, Plan, PoolPlan, SystemPool
 
 Found = CostLine | OneOff | Unpriced
@@ -29,7 +30,8 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
     Something without a price there is in `unpriced`, never counted as zero or at another region's
     price. What depends on use alone, such as traffic, is not in the estimate.
     """
-    prices = PriceList(book=catalog.prices, region=plan.region, day=plan.as_of)
+    book = own_book(catalog.prices, plan.prices, plan.region, plan.as_of)
+    prices = PriceList(book=book, region=plan.region, day=plan.as_of)
     found: list[Found] = []
     for pool in plan.pools.values():
         found.extend(pool_nodes(pool, plan, prices))

@@ -15,6 +15,7 @@ from berth.costs.from_plan import estimate
 from berth.costs.resources.documents import Side
 from berth.costs.resources.estimate_resources import estimate_resources
 from berth.costs.resources.resource import Declared
+from berth.planner.own_prices import own_book
 from berth.planner.plan import Plan
 from components.platform import Platform, PlatformArgs
 from tests.unit.components.engine import RecordingEngine, declare
@@ -66,6 +67,7 @@ def stacks(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "tiers": tiers,
         "models": models,
+        "prices": draw(st.sampled_from([{}, {"p5.48xlarge": {"usd": "31.20"}}])),
         "cluster": {
             "kubernetes_version": version,
             "endpoint": "private",
@@ -102,7 +104,8 @@ def in_numbers(found: Estimate) -> dict[str, Any]:
 def from_resources(plan: Plan) -> Estimate:
     engine = declare(lambda: Platform("berth", PlatformArgs(plan=plan, stack="s", hf_token=None)))
     catalog = load_catalog()
-    prices = PriceList(book=catalog.prices, region=plan.region, day=plan.as_of)
+    book = own_book(catalog.prices, plan.prices, plan.region, plan.as_of)
+    prices = PriceList(book=book, region=plan.region, day=plan.as_of)
     return estimate_resources(declared(engine), catalog, prices, plan)
 
 
