@@ -78,7 +78,7 @@ class GpuNodeGroup(pulumi.ComponentResource):
             capacity_type=capacity.capacity_type,
             instance_types=capacity.node_group_instance_types,
             launch_template=template_reference(template),
-            labels=naming.node_labels("gpu", pool.tier, pool.accelerator),
+            labels=naming.node_labels("gpu", pool.tier, pool.accelerator, pool.mig_profile),
             taints=[
                 aws.eks.NodeGroupTaintArgs(
                     key=naming.GPU_TAINT_KEY[pool.gpu_vendor],

@@ -22,6 +22,10 @@ ACCELERATOR_LABEL: Final = "k8s.amazonaws.com/accelerator"
 """Tells the cluster autoscaler that a GPU is coming while the device plugin has not yet published
 it. Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md"""
 
+MIG_CONFIG_LABEL: Final = "nvidia.com/mig.config"
+"""How the MIG manager of the GPU Operator cuts the GPUs of a node.
+Source: https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"""
+
 GPU_TAINT_KEY: Final[Mapping[GpuVendor, str]] = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
 """The vendors' own convention: the taint is called like the resource.
 Source: https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html"""
@@ -74,13 +78,17 @@ def tier_tags(tier: str) -> dict[str, str]:
     return {"berth:tier": tier}
 
 
-def node_labels(role: NodeRole, tier: str | None, accelerator: str | None) -> dict[str, str]:
+def node_labels(
+    role: NodeRole, tier: str | None, accelerator: str | None, mig_profile: str | None = None
+) -> dict[str, str]:
     """Static labels of a node group: every label that a selector of ours uses is among them."""
     labels: dict[str, str] = {NODE_ROLE_LABEL: role}
     if tier is not None:
         labels[TIER_LABEL] = tier
     if accelerator is not None:
         labels[ACCELERATOR_LABEL] = accelerator
+    if mig_profile is not None:
+        labels[MIG_CONFIG_LABEL] = f"all-{mig_profile}"
     return labels
 
 

@@ -85,7 +85,7 @@ def gpu_node_user_data(pool: PoolPlan, cluster: JoinedCluster | None = None) -> 
 
 
 def _labels(pool: PoolPlan) -> str:
-    labels = naming.node_labels("gpu", pool.tier, pool.accelerator)
+    labels = naming.node_labels("gpu", pool.tier, pool.accelerator, pool.mig_profile)
     return ",".join(f"{key}={value}" for key, value in labels.items())
 
 

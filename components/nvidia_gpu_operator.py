@@ -65,14 +65,14 @@ class NvidiaGpuOperator(pulumi.ComponentResource):
             version=args.plan.gpu_operator_version,
             repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo=CHART_REPOSITORY),
             namespace=naming.GPU_OPERATOR_NAMESPACE,
-            values=with_images(chart_values(args.system_nodes), args.images),
+            values=with_images(chart_values(args.system_nodes, args.plan.cuts_slices), args.images),
             timeout=INSTALL_TIMEOUT_S,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace, *args.after]),
         )
         self.register_outputs({"release_name": self.release.name})
 
 
-def chart_values(system_nodes: bool = True) -> dict[str, Any]:
+def chart_values(system_nodes: bool = True, cuts_slices: bool = False) -> dict[str, Any]:
     """Values that differ from the chart's, or that must not change with it.
 
     Source:
@@ -89,8 +89,9 @@ def chart_values(system_nodes: bool = True) -> dict[str, Any]:
         "dcgm": {"enabled": False},  # the exporter has a host engine of its own
         # A ServiceMonitor needs Prometheus' own resource types, which nothing here installs.
         "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": False}},
+        # Each pool has one profile for all its GPUs, so a slice is a plain `nvidia.com/gpu`.
         "mig": {"strategy": "single"},
-        "migManager": {"enabled": False},  # no tier is cut into MIG slices
+        "migManager": _mig_manager() if cuts_slices else {"enabled": False},
         "nodeStatusExporter": {"enabled": False},
         "sandboxWorkloads": {"enabled": False},
         "operator": dict(elsewhere),
@@ -102,3 +103,12 @@ def chart_values(system_nodes: bool = True) -> dict[str, Any]:
             "gc": dict(elsewhere),
         },
     }
+
+
+def _mig_manager() -> dict[str, Any]:
+    """Cuts the GPUs of nodes as their label says, by a restart: virtual machines may not reset one.
+
+    Source:
+        https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html
+    """
+    return {"enabled": True, "env": [{"name": "WITH_REBOOT", "value": "true"}]}

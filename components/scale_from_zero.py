@@ -31,7 +31,7 @@ def declare_scale_from_zero_tags(
 
 def scale_from_zero_tags(pool: PoolPlan) -> Mapping[str, str]:
     """Tags by key."""
-    labels = naming.node_labels("gpu", pool.tier, pool.accelerator)
+    labels = naming.node_labels("gpu", pool.tier, pool.accelerator, pool.mig_profile)
     template = naming.SCALE_FROM_ZERO_PREFIX
     return {
         **{f"{template}/label/{key}": value for key, value in labels.items()},

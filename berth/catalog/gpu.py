@@ -22,7 +22,12 @@ class MigProfile(Entry):
     count: Annotated[int, Field(ge=1, le=7)]
     """Instances of this profile that one GPU holds."""
     compute_slices: Annotated[int, Field(ge=1, le=7)]
-    """Of seven."""
+    """Of those that the largest profile has, mostly seven."""
+
+    @property
+    def named_gb(self) -> int:
+        """Memory that its name promises; the driver shows a little less."""
+        return int(self.name.partition(".")[2].removesuffix("gb"))
 
 
 class AllReduce(Entry):

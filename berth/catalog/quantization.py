@@ -100,11 +100,12 @@ def _awq(values: ConfigValues, _text: ConfigValues) -> Quantization:
 
 
 def _gptq(values: ConfigValues, _text: ConfigValues) -> Quantization:
-    return only_linear("gptq", _integers(values, zero_point=True), _ignored(values))
+    """GPTQ and AutoRound; the zero points of symmetric ones are dropped when they are loaded.
 
-
-def _auto_round(values: ConfigValues, _text: ConfigValues) -> Quantization:
-    return only_linear("gptq", _integers(values, zero_point=True), _ignored(values))
+    Source: vLLM, `quantization/gptq_marlin.py`.
+    """
+    zero_point = not values.flag("sym")
+    return only_linear("gptq", _integers(values, zero_point=zero_point), _ignored(values))
 
 
 def _bitsandbytes(values: ConfigValues, _text: ConfigValues) -> Quantization:
@@ -243,7 +244,7 @@ _NAMES: Mapping[str, str] = {
     "nf4": "bitsandbytes",
 }
 _READERS: Mapping[str, Callable[[ConfigValues, ConfigValues], Quantization]] = {
-    "auto-round": _auto_round,
+    "auto-round": _gptq,
     "awq": _awq,
     "bitsandbytes": _bitsandbytes,
     "compressed-tensors": _compressed_tensors,

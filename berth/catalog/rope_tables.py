@@ -44,7 +44,7 @@ FOR_VIDEO = ("Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5", "Glm4v")
 """Classes that count positions in three directions; their table is four times as long."""
 FOR_VIDEO_TIMES = 4
 NEAR_AND_FAR = ("Gemma3", "Gemma4", "MiMoV2", "Olmo3", "Step3p")
-"""Classes that turn layers with a window at another speed than the others."""
+"""Classes that turn layers with a window at another speed, and never farther than trained."""
 WIDE = ("GptOss",)
 """Classes whose table stays in fp32."""
 
@@ -59,10 +59,11 @@ def rope_table_bytes(architecture: str, text: ConfigValues, body: Body) -> int:
     rotated = [
         text.integer("rotary_dim", default=round(size * share), low=0, high=8192) for size in sizes
     ]
-    if len(rotated) == 1 and architecture.startswith(NEAR_AND_FAR):
-        rotated *= 2
     rows = _positions(architecture, text, setting, body)
-    return rows * sum(rotated) * (4 if architecture.startswith(WIDE) else 2)
+    values = rows * sum(rotated)
+    if len(rotated) == 1 and architecture.startswith(NEAR_AND_FAR):
+        values += body.max_positions * sum(rotated)
+    return values * (4 if architecture.startswith(WIDE) else 2)
 
 
 def _head_sizes(layers: tuple[Layer, ...]) -> list[int]:

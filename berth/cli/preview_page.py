@@ -88,7 +88,8 @@ def _verdict(report: Report) -> Iterator[Text]:
         usd = per_token.get(server.name)
         yield Text(
             f"{server.name}: {server.model} in {_format(server)}, "
-            f"{_count(server.replicas, 'replica')} of {_count(server.gpus_per_replica, 'GPU')} "
+            f"{_count(server.replicas, 'replica')} of "
+            f"{_count(server.gpus_per_replica, report.plan.pools[server.tier].device)} "
             f"on {server.tier}"
             + (f", {with_commas(usd)} USD per million output tokens" if usd is not None else "")
         )
@@ -96,7 +97,7 @@ def _verdict(report: Report) -> Iterator[Text]:
         gpus = pool.planned_nodes * pool.gpus_per_node
         yield Text(
             f"{pool.tier}: {_count(pool.planned_nodes, 'node')} planned, "
-            f"{pool.gpus_requested} of {_count(gpus, 'GPU')} asked for"
+            f"{pool.gpus_requested} of {_count(gpus, pool.device)} asked for"
         )
 
 
@@ -149,18 +150,18 @@ def _resource(resource: PreviewedResource, depth: int) -> Text:
 
 def _plan(plan: Plan) -> Iterator[Text]:
     for server in plan.servers.values():
-        yield from _server(server)
+        yield from _server(server, plan.pools[server.tier].device)
     for pool in plan.pools.values():
         yield _pool(pool)
 
 
-def _server(server: ServerPlan) -> Iterator[Text]:
+def _server(server: ServerPlan, device: str) -> Iterator[Text]:
     where = f"{server.tier} ({server.instance_type or 'existing nodes'}, {server.gpu})"
     yield Text(f"{server.name}: ", "bold").append(
         f"{server.model}, {_format(server)}, on {where}", "not bold"
     )
     yield Text(
-        f"  {_count(server.replicas, 'replica')} of {_count(server.gpus_per_replica, 'GPU')} "
+        f"  {_count(server.replicas, 'replica')} of {_count(server.gpus_per_replica, device)} "
         f"(tensor parallel {server.tensor_parallel_size}) on {_count(server.nodes, 'node')}; "
         f"requests of up to {server.max_model_len:,} tokens, {server.max_num_seqs} at once; "
         f"rollout {server.rollout}"
@@ -210,7 +211,7 @@ def _pool(pool: PoolPlan) -> Text:
         capacity += " (EKS itself wants min 0 of a block)"
     return Text(
         f"tier {pool.tier}: {pool.instance_type or pool.gpu}, {capacity}, {nodes}, "
-        f"{_count(pool.gpus_requested, 'GPU')} asked for, {spare} idle on the planned nodes"
+        f"{_count(pool.gpus_requested, pool.device)} asked for, {spare} idle on the planned nodes"
     )
 
 

@@ -204,7 +204,9 @@ class StackConfig(Config):
         None
     )
     """A mirror for every image, and the secret to pull from it."""
-    prices: Prices = Field(default_factory=dict)
+    prices: Annotated[Prices, Wanted("prices by instance type", "{p5.48xlarge: {usd: 31.20}}")] = (
+        Field(default_factory=dict)
+    )
     """What the owner pays in place of a list price: savings plans, contracts. Those of
     `prices.yaml` beside Pulumi.yaml hold where the stack says nothing."""
     budget: Annotated[BudgetConfig, Wanted("a budget", "{monthly_usd: 90000}")] | None = None

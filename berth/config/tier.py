@@ -11,6 +11,7 @@ from berth.config.values import (
     AmiId,
     DiskGib,
     GpuCount,
+    MigProfileName,
     NodeCount,
     NodeCountOrNone,
     Text,
@@ -39,6 +40,8 @@ class EksTier(Config):
     """EKS AMI type; left out: the catalog's first for the instance type."""
     ami_id: AmiId | None = None
     """An AMI of one's own, built on AL2023; `g7` types need one with driver 595."""
+    mig_profile: MigProfileName | None = None
+    """Every GPU of the pool is cut into slices of this MIG profile, and a replica takes one."""
 
 
 class ExistingTier(Config):

@@ -108,6 +108,11 @@ AmiId = Annotated[
     StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$"),
     Wanted("the id of an AMI", "ami-0123456789abcdef0"),
 ]
+MigProfileName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[1-7]g\.\d{1,3}gb$"),
+    Wanted("a MIG profile", "3g.40gb"),
+]
 ClusterName = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$"),

@@ -39,6 +39,8 @@ class StartLog:
     kv_cache_tokens: int | None
     num_blocks: int | None
     served: bool
+    settled: bool
+    """It was memory that decided how the start ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,10 @@ class Comparison:
 
         A log that names neither the card nor the length settles nothing.
         """
-        if self.log.not_comparable or not self.log.length_stated or "card" in self.log.presumed:
+        log = self.log
+        if log.not_comparable or not log.settled or not log.length_stated:
+            return None
+        if "card" in log.presumed:
             return None
         return self.fits == self.log.served
 
@@ -92,7 +97,7 @@ def read_start_log(row: Mapping[str, str]) -> StartLog:
             prefix_caching=row["prefix_caching"] == "yes",
             block_size=_int(row["block_size"]),
             rope_settings=row["rope_settings"] == "yes",
-            max_loras=1 if row["max_lora_rank"] else 0,
+            max_loras=_int(row["max_loras"]) or 0,
             max_lora_rank=_int(row["max_lora_rank"]) or 16,
         ),
         length_stated=bool(row["max_model_len"]),
@@ -105,6 +110,7 @@ def read_start_log(row: Mapping[str, str]) -> StartLog:
         kv_cache_tokens=_int(row["kv_cache_tokens"]),
         num_blocks=_int(row["num_blocks"]),
         served=row["outcome"] == "served",
+        settled=row["outcome"] not in ("startup_fail_other", "other"),
     )
 
 

@@ -93,9 +93,15 @@ def allocatable_cores(instance: Instance) -> float:
     return instance.vcpu - taken
 
 
-def node_share(instance: Instance, gpus: int) -> NodeShare:
-    """What `gpus` of the node's GPUs may take of it, in whole cores and GiB."""
-    part = gpus / instance.gpu_count
+def node_share(instance: Instance, gpus: int, gpus_per_node: int | None = None) -> NodeShare:
+    """What `gpus` of the node's GPUs may take of it, in whole cores and GiB.
+
+    Args:
+        instance: type of the node.
+        gpus: of one replica.
+        gpus_per_node: where the GPUs are cut into slices, the number of slices.
+    """
+    part = gpus / (gpus_per_node or instance.gpu_count)
     memory_gib = (allocatable_memory_mib(instance) - SYSTEM_PODS_MIB) / MIB_PER_GIB
     return NodeShare(
         cores=floor((allocatable_cores(instance) - SYSTEM_PODS_CORES) * part),

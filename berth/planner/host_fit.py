@@ -48,7 +48,11 @@ class HostFit:
 
 
 def host_fit(
-    weights_bytes: int, gpus: int, instance: Instance | None, cpu_offload_gib: float = 0.0
+    weights_bytes: int,
+    gpus: int,
+    instance: Instance | None,
+    cpu_offload_gib: float = 0.0,
+    gpus_per_node: int | None = None,
 ) -> HostFit:
     """One replica on `gpus` GPUs of a node of `instance`; None: a node of unknown size.
 
@@ -57,9 +61,11 @@ def host_fit(
         gpus: of the replica; more than the node has means the whole of several nodes.
         instance: type of the node.
         cpu_offload_gib: weights per GPU that stay in host memory.
+        gpus_per_node: where the GPUs are cut into slices, the number of slices.
     """
-    here = gpus if instance is None else min(gpus, instance.gpu_count)
-    share = None if instance is None else node_share(instance, here)
+    per_node = gpus if instance is None else gpus_per_node or instance.gpu_count
+    here = min(gpus, per_node)
+    share = None if instance is None else node_share(instance, here, per_node)
     disk = None
     if instance is not None and instance.local_nvme_gb:
         disk = disk_gib(instance, LEAST_ROOT_DISK_GIB)

@@ -5,6 +5,9 @@ from berth.planner.engine_options import EngineOptions
 from berth.planner.vllm_rules import Version
 from berth.planner.weights import Parallel, is_made_while_loading, stage_weights
 
+MATRIX_BY_MATRIX = "bitsandbytes"
+"""vLLM quantizes each matrix as it is read, and only that one is on the GPU in 16 bits besides
+(`model_loader/bitsandbytes_loader.py`, `_unquantized_generator`); one layer is counted."""
 LAYERWISE_FROM: Version = (0, 24, 0)
 """From here 16-bit weights are quantized layer by layer as they arrive (`model_loader/reload`);
 read in 0.24, 0.28, 0.31 and 0.32."""
@@ -24,6 +27,8 @@ def load_peak_bytes(
         return loaded_bytes
     towers = bool(model.towers) and not options.language_model_only
     wide = max(stage_weights(model, parallel, "none", towers=towers), key=lambda stage: stage.bytes)
+    if options.quantization == MATRIX_BY_MATRIX:
+        return loaded_bytes + wide.bytes / max(1, wide.layers)
     if version < BOTH_COPIES_FROM:
         return float(wide.bytes)
     if version < LAYERWISE_FROM:

@@ -26,6 +26,7 @@ from berth.planner.pools import (
     rollout,
 )
 from berth.planner.preference import check_lists, priorities, shared_out
+from berth.planner.slices import with_slices
 from berth.planner.software import (
     amd_gpu_software,
     autoscaler,
@@ -83,7 +84,10 @@ def make_plan(
     existing_network = plan_existing_network(config, account, problems)
     _check_kubernetes(config, catalog, problems)
     tiers = resolve_tiers(config, catalog, account, problems)
-    choices = choose_tiers(config, catalog, tiers, calibrations or {}, problems)
+    slices = {tier.gpu_key: tier.gpu for tier in tiers.values() if tier.mig_profile}
+    choices = choose_tiers(
+        config, with_slices(catalog, slices), tiers, calibrations or {}, problems
+    )
     config = with_choices(config, choices)
     check_lists(config, tiers, problems)
     order = priorities(config, problems)
@@ -212,7 +216,7 @@ def _host_needs(
 ) -> HostNeeds | None:
     """What each replica takes of its host; None with a line in `problems` if that is too much."""
     gpus = placement.gpus
-    share = node_share(tier.instance, gpus) if tier.instance else None
+    share = node_share(tier.instance, gpus, tier.gpus_per_node) if tier.instance else None
     if share is not None and share.memory_gib < least_memory_gib(gpus):
         problems.append(
             problem(

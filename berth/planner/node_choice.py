@@ -144,7 +144,7 @@ def _nodes_of(offer: NodeOffer, gpus: int, replicas: int) -> NodePlan | None:
         return None
     here = min(gpus, offer.gpus)
     if offer.instance is not None:
-        share = node_share(offer.instance, here)
+        share = node_share(offer.instance, here, offer.gpus)
         if share.memory_gib < least_memory_gib(here):
             return None
     return NodePlan(offer=offer, nodes=nodes)

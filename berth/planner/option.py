@@ -160,8 +160,13 @@ def _on_nodes(option: Option, offers: Sequence[NodeOffer]) -> Option:
     left = list(offers)
     while (nodes := cheapest_nodes(left, option.gpus, stage, replicas)) is not None:
         offer = nodes.offer
-        offloaded_gib = option.options.cpu_offload_gib
-        host = host_fit(option.verdict.weights_bytes, option.gpus, offer.instance, offloaded_gib)
+        host = host_fit(
+            option.verdict.weights_bytes,
+            option.gpus,
+            offer.instance,
+            option.options.cpu_offload_gib,
+            offer.gpus,
+        )
         if not (missing := host.reasons(offer.instance_type or option.gpu)):
             break
         too_small = missing[0]

@@ -118,7 +118,7 @@ def _sizes(
     copies = (config.pipeline_parallel_size or 1) * (config.data_parallel_size or 1)
     if given is None:
         linked = tier.gpu.fabric.kind != "pcie"
-        room = tier.gpus_per_node // copies
+        room = tier.most_gpus // copies
         most = room if linked else min(PCIE_RANKS, room)
         powers = [1 << exponent for exponent in range(most.bit_length())]
         return tuple(size for size in powers if model.attention_heads % size == 0)
@@ -129,8 +129,17 @@ def over_nodes(key: str, config: ModelConfig, tier: Tier) -> str | None:
     """A line where what is asked for needs more GPUs than one node of `tier` has."""
     copies = (config.pipeline_parallel_size or 1) * (config.data_parallel_size or 1)
     gpus = copies * (config.tensor_parallel_size or 1)
-    if gpus <= tier.gpus_per_node:
+    if gpus <= tier.most_gpus:
         return None
+    if tier.mig_profile:
+        sizes = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+        size = next(each for each in sizes if (getattr(config, each) or 1) > 1)
+        return problem(
+            f"{key}.{size}",
+            f"{getattr(config, size)}, and tier {tier.name} has MIG slices of {tier.card_key}, "
+            "which have no peer access to each other",
+            "set it to 1, or name a tier without mig_profile",
+        )
     if copies == 1:
         return problem(
             f"{key}.tensor_parallel_size",

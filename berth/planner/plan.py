@@ -179,8 +179,15 @@ class PoolPlan:
     """The network card that carries the node's address has an EFA interface too."""
     vcpus_per_node: int | None = None
     """Of a hybrid host, as EKS bills it."""
+    mig_profile: str | None = None
+    """Into which each GPU is cut; `gpus_per_node` and `gpus_requested` then count slices."""
     autoscaler_priority: int = 0
     """Among tiers that one server may use, the highest grows first; 0: in no list."""
+
+    @property
+    def device(self) -> str:
+        """What pods ask for one or several of, for a person."""
+        return "MIG slice" if self.mig_profile else "GPU"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +262,8 @@ class GpuSoftware:
     """What turns a node with NVIDIA GPUs into one that pods can ask for."""
 
     gpu_operator_version: str
+    cuts_slices: bool = False
+    """A pool has a MIG profile, into which something must cut its GPUs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

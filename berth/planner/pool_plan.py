@@ -33,7 +33,8 @@ def pool_plan(
     return PoolPlan(
         tier=tier.name,
         source="eks",
-        gpu=tier.gpu_key,
+        gpu=tier.card_key,
+        mig_profile=tier.mig_profile,
         gpu_vendor=tier.gpu.vendor,
         gpu_resource=tier.gpu.resource,
         gpus_per_node=tier.gpus_per_node,

@@ -44,6 +44,8 @@ def splits(
 ) -> Iterable[EngineOptions]:
     """Ways to divide the model over GPUs: tensor parallel in a node, stages on PCIe or across."""
     most = max((offer.gpus for offer in offers), default=1)
+    if gpu.fabric.domain_gpus == 1:
+        most = 1
     linked = gpu.fabric.kind != "pcie"
     tensor_fixed, stages_fixed = fixed.tensor_parallel_size, fixed.pipeline_parallel_size
     ranks = TENSOR_SIZES if tensor_fixed is None else (tensor_fixed,)

@@ -15,7 +15,10 @@ def nvidia_gpu_software(
     """The operator for NVIDIA GPUs, where a pool has them and the cluster has no operator."""
     if not _wanted("nvidia-gpu-operator", config) or not _has(pools, "nvidia"):
         return None
-    return GpuSoftware(gpu_operator_version=catalog.software.charts["gpu-operator"].version)
+    return GpuSoftware(
+        gpu_operator_version=catalog.software.charts["gpu-operator"].version,
+        cuts_slices=any(pool.mig_profile for pool in pools.values()),
+    )
 
 
 def amd_gpu_software(

@@ -64,7 +64,7 @@ def choose_tiers(
         )
         model = catalog.models[config.model]
         key = f"berth:models.{name}"
-        widest = max(candidates, key=lambda tier: tier.gpus_per_node)
+        widest = max(candidates, key=lambda tier: tier.most_gpus)
         wrong = wrong_format(key, config, model) or over_nodes(key, config, widest)
         if wrong is not None:
             problems.append(wrong)

@@ -1,7 +1,7 @@
 """What the nodes of each tier hold, and everything that is wrong with a tier as written."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from berth.catalog.gpu import Gpu, find_gpu
@@ -19,6 +19,7 @@ from berth.config.stack import (
 from berth.planner.account import Account
 from berth.planner.blocks import check_reservation, check_reservations_are_not_shared
 from berth.planner.errors import problem
+from berth.planner.slices import find_profile, gpu_slice, slice_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,18 @@ class Tier:
     max_nodes: int
     vcpus_per_node: int | None = None
     """Of a hybrid host."""
+    mig_profile: str | None = None
+    """Every GPU is cut into slices, which `gpu`, `gpu_key` and `gpus_per_node` then speak of."""
+
+    @property
+    def card_key(self) -> str:
+        """The whole GPU's key in the catalog."""
+        return self.instance.gpu if self.instance and self.instance.gpu else self.gpu_key
+
+    @property
+    def most_gpus(self) -> int:
+        """GPUs of one node that a replica may use; slices have no peer access to each other."""
+        return 1 if self.mig_profile else self.gpus_per_node
 
     @property
     def node_words(self) -> str:
@@ -103,7 +116,7 @@ def _eks_tier(
         _check_spot_types(key, tier, instance, catalog, problems)
     if instance is None or instance.gpu is None:
         return None
-    return Tier(
+    whole = Tier(
         name=name,
         gpu_key=instance.gpu,
         gpu=catalog.gpus[instance.gpu],
@@ -112,6 +125,35 @@ def _eks_tier(
         instance=instance,
         min_nodes=tier.min_nodes,
         max_nodes=tier.max_nodes,
+    )
+    return whole if tier.mig_profile is None else _sliced(key, whole, tier, catalog, problems)
+
+
+def _sliced(
+    key: str, whole: Tier, config: EksTier, catalog: Catalog, problems: list[str]
+) -> Tier | None:
+    """The tier with each GPU cut into slices; None with a line in `problems`."""
+    where, name = f"{key}.mig_profile", config.mig_profile or ""
+    if not whole.gpu.mig_profiles:
+        known = ", ".join(each for each, gpu in catalog.gpus.items() if gpu.mig_profiles)
+        what = f"no MIG profile of {whole.gpu_key} is known, so it is not cut into slices"
+        problems.append(problem(where, what, f"remove it, or name a type with one of {known}"))
+        return None
+    profile = find_profile(whole.gpu, name)
+    if profile is None:
+        profiles = ", ".join(each.name for each in whole.gpu.mig_profiles)
+        what = f"{whole.gpu_key} has no profile {name}"
+        problems.append(problem(where, what, f"use one of {profiles}"))
+        return None
+    if (config.ami_type or "").startswith("BOTTLEROCKET"):
+        what = f"{config.ami_type} takes no MIG manager, which cuts the GPUs"
+        problems.append(problem(where, what, "remove ami_type, or remove mig_profile"))
+    return replace(
+        whole,
+        gpu_key=slice_key(whole.gpu_key, name),
+        gpu=gpu_slice(whole.gpu, profile),
+        gpus_per_node=whole.gpus_per_node * profile.count,
+        mig_profile=name,
     )
 
 

@@ -50,8 +50,12 @@ def kernels_of(gpu: Gpu, version: Version, model: Model) -> Kernels:
 
 
 def absorbed_bytes(model: Model, layer: Layer, tensor_parallel_size: int) -> float:
-    """Copies of the latent up-projection that decoding keeps in 16 bits, per rank."""
-    if not isinstance(layer.cache, LatentCache):
+    """Copies in 16 bits that decoding keeps of a quantized latent up-projection, per rank.
+
+    Of one in 16 bits it takes views.
+    """
+    up = next((t for t in layer.tensors if t.module.endswith("kv_b_proj")), None)
+    if not isinstance(layer.cache, LatentCache) or up is None or up.format.family == "16bit":
         return 0.0
     heads = model.attention_heads / tensor_parallel_size
     return heads * model.latent_query_size * layer.cache.latent_size * 2

@@ -1,7 +1,7 @@
 """Exceptions: findings that somebody owns up to, by configuration or on the resource itself."""
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -9,6 +9,7 @@ from typing import Any, Final
 from berth.rules.finding import Excepted, Finding
 from berth.rules.resource import Resource
 from berth.rules.stack_view.field import Field
+from berth.rules.unknown import UNKNOWN
 
 ANNOTATION: Final = "berth.dev/except-"
 """Followed by the id of a rule; the value is the reason. A tag of the same name does the same."""
@@ -67,19 +68,21 @@ def is_excepted(resource: Resource, kind: str) -> bool:
 
 def _own_exceptions(resource: Resource) -> tuple[str, ...]:
     """Ids of the rules that a resource's annotations and tags give a reason for."""
+    return tuple(kind for kind, has_reason in _named_exceptions(resource) if has_reason)
+
+
+def _named_exceptions(resource: Resource) -> Iterator[tuple[str, bool]]:
+    """Ids of the rules that annotations and tags name, and whether they give a reason."""
     body = Field(resource.props)
-    found = []
     for holder in (body.at("metadata", "annotations").value, body.at("tags").value):
         if isinstance(holder, Mapping):
-            found += [
-                name.removeprefix(ANNOTATION)
-                for name, reason in holder.items()
-                if isinstance(name, str)
-                and name.startswith(ANNOTATION)
-                and isinstance(reason, str)
-                and reason.strip()
-            ]
-    return tuple(found)
+            for name, reason in holder.items():
+                if isinstance(name, str) and name.startswith(ANNOTATION):
+                    # one that is known after apply may hold a reason yet
+                    has_reason = reason is UNKNOWN or (
+                        isinstance(reason, str) and bool(reason.strip())
+                    )
+                    yield name.removeprefix(ANNOTATION), has_reason
 
 
 def read_exceptions(data: Any, known_rules: Sequence[str]) -> tuple[PolicyException, ...]:
@@ -199,8 +202,12 @@ class Acceptances:
             elif index not in self._used:
                 lines.append(f"{start}: nothing is left that it covers; remove it")
         for resource in resources:
-            for kind in _own_exceptions(resource):
-                problem = self._problem_of_own(resource, kind, known_rules)
+            for kind, has_reason in _named_exceptions(resource):
+                problem = (
+                    self._problem_of_own(resource, kind, known_rules)
+                    if has_reason
+                    else "no reason, so it covers nothing; say why, or remove it"
+                )
                 if problem:
                     lines.append(f"{resource.name}: {ANNOTATION}{kind}: {problem}")
         return tuple(dict.fromkeys(lines))

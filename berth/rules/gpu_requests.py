@@ -45,7 +45,7 @@ def _is_meant_for_cpu(container: Container) -> bool:
         return container.engine_arguments is None
     if any(find_engine(command) is not None for command in container.commands):
         return False
-    if any(_TOOL.search(" ".join(command)) for command in container.commands):
+    if any(TOOL.search(" ".join(command)) for command in container.commands):
         return True
     pod = container.pod
     if pod.workload.kind.startswith("Dynamo"):
@@ -54,9 +54,9 @@ def _is_meant_for_cpu(container: Container) -> bool:
     return pod.workload.kind.startswith("Ray") and pod.role == "leader"
 
 
-_TOOL = re.compile(
+TOOL = re.compile(
     r"\b(sglang_router|vllm-router|vllm (bench|collect-env)|dynamo\.(frontend|planner|router)"
-    r"|lmcache_(controller|server)|benchmark_serving)\b"
+    r"|lmcache(_experimental)?_(controller|server)|benchmark_serving)\b"
 )
 """Programs in the images of engines that compute nothing."""
 
@@ -73,17 +73,18 @@ def _asks_for_another_kind(container: Container) -> bool:
         for key, field in body.at("resources", kind).entries().items()
     }
     return any(
-        _ANOTHER_KIND.search(key)
+        ANOTHER_KIND.search(key)
         and not is_accelerator_key(key)
         and (field.is_unknown or parse_quantity(field.value))
         for key, field in keys.items()
     )
 
 
-_ANOTHER_KIND = re.compile(
+ANOTHER_KIND = re.compile(
     r"^(google\.com/tpu|habana\.ai/|gpu\.intel\.com/|huawei\.com/|cambricon\.com/"
     r"|aws\.amazon\.com/neuron|nvidia\.com/gpu(mem|cores|mem-percentage)\b|aliyun\.com/gpu|tencent\.com/vcuda)"
 )
+"""Resource names of accelerators, and of shares of one, beside those that are counted."""
 
 
 GPU_REQUEST_MISSING = Rule(

@@ -50,6 +50,17 @@ _QUANTIZATIONS: Final = {
     "modelopt_fp4": "nvfp4",
     "bitsandbytes": "bitsandbytes",
 }
+_MADE_WHILE_LOADING: Final = {
+    "bitsandbytes": 0.55,
+    "eetq": 0.55,
+    "fp8": 0.55,
+    "bitsandbytes-fp4": 0.3,
+    "bitsandbytes-nf4": 0.3,
+}
+"""Share of the bytes of 16 bits that stay where another engine than vLLM makes a format itself.
+
+https://huggingface.co/docs/text-generation-inference/conceptual/quantization, read 2026-12-01
+"""
 _DTYPES: Final = {
     "bfloat16": "bf16",
     "half": "fp16",
@@ -128,7 +139,8 @@ def _problem(
     if container.engine != "vllm":
         count = container.gpus if container.engine == "tgi" and ranks.tensor == 1 else ranks.tensor
         gpus = (count or 0) * (ranks.pipeline or 0)
-        return _weights_problem(model, gpu, gpus) if gpus else None
+        share = _MADE_WHILE_LOADING.get(_quantization(arguments), 1.0)
+        return _weights_problem(model, gpu, gpus / share) if gpus else None
     if ranks.tensor is None or ranks.pipeline is None:
         return None
     if arguments.text("--runner") == "pooling" or arguments.text("--task") in (
@@ -203,7 +215,11 @@ def _utilization(arguments: EngineArguments, version: str | None) -> float:
     return arguments.number("--gpu-memory-utilization") or default
 
 
-def _weights_problem(model: Model, gpu: Gpu, gpus: int) -> str | None:
+def _quantization(arguments: EngineArguments) -> str:
+    return (arguments.text(*QUANTIZATION_OPTIONS) or "").lower()
+
+
+def _weights_problem(model: Model, gpu: Gpu, gpus: float) -> str | None:
     each_gib = model.weights_bytes / GIB / gpus
     if each_gib <= gpu.visible_gib:
         return None

@@ -6,6 +6,7 @@ from pathlib import Path
 from berth.catalog.gpu import load_gpus
 from berth.catalog.model import find_model, load_models
 from berth.planner.accuracy import compare, read_start_log, report
+from tests.accuracy.later_page import later_comparisons, later_section
 from tests.accuracy.speed_page import write_page
 
 ROOT = Path(__file__).parents[2]
@@ -32,8 +33,10 @@ def main() -> None:
         compare(log, gpus[log.gpu], models[find_model(models, log.model)]) for log in logs
     ]
     page = ROOT / "docs/accuracy.md"
-    page.write_text(report(comparisons, TIERS), encoding="utf-8")
-    print(f"{page.relative_to(ROOT)}: {len(comparisons)} logs")
+    later = later_comparisons(gpus, models)
+    text = f"{report(comparisons, TIERS)}\n{later_section(later)}"
+    page.write_text(text, encoding="utf-8")
+    print(f"{page.relative_to(ROOT)}: {len(comparisons)} logs, {len(later)} found later")
     print(f"docs/speed-accuracy.md: {write_page()} runs")
 
 

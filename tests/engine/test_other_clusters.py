@@ -10,7 +10,7 @@ import yaml
 from berth.engine.tools import Program
 from berth.offline.cloud import Cloud
 from tests.aws_api.service_models import refusals_of_state
-from tests.engine.checkout import ROOT, OfflineStack
+from tests.engine.checkout import ROOT, OfflineStack, berth
 
 pytestmark = pytest.mark.engine
 
@@ -65,6 +65,31 @@ def test_hybrid_hosts_get_a_secret_file_each(stack: OfflineStack) -> None:
     assert code not in said
     assert code not in stack.run("stack", "export")
     assert {"aws:ssm/activation:Activation", "aws:eks/accessEntry:AccessEntry"} <= types
+
+
+def test_a_tier_of_slices_comes_up_without_a_finding(stack: OfflineStack) -> None:
+    """Two slices of each of eight GPUs, from no node on."""
+    sliced = {
+        "instance_type": "p5.48xlarge",
+        "capacity": {"type": "ON_DEMAND"},
+        "mig_profile": "3g.40gb",
+        "max_nodes": 2,
+    }
+    write(stack, NEW, {"h100": sliced}, "h100")
+    previewed = berth(ROOT, "preview", "--offline", "--json", "--stack", str(stack.stack_file))
+    _, again = up_twice(stack)
+    records = Cloud(stack.state).records()
+    tags = {
+        each.properties["tag"]["key"]: each.properties["tag"]["value"]
+        for each in records
+        if each.type == "aws:autoscaling/tag:Tag"
+    }
+
+    assert {each["kind"] for each in json.loads(previewed.stdout)["policies"]} == {"ami-unpinned"}
+    assert set(again) == {"same"}
+    template = "k8s.io/cluster-autoscaler/node-template"
+    assert tags[f"{template}/label/nvidia.com/mig.config"] == "all-3g.40gb"
+    assert tags[f"{template}/resources/nvidia.com/gpu"] == "16"
 
 
 def test_node_groups_on_an_eks_cluster_that_exists(stack: OfflineStack) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 from berth.rules.stack_view import image as words
 
 _HAS_REGISTRY: Final = r"(?i)^(?:localhost|[^/]*[.:][^/]*)/"
+_IN_TAG: Final = r"(?i):(?:[^/@]*[^a-z0-9/@])?{}(?:[^a-z0-9/@][^/@]*)?(?:@.*)?$"
 _END: Final = r"(?::[^/@]*)?(?:@.*)?$"
 """Tag and digest, which no name reaches into."""
 
@@ -20,7 +21,9 @@ def is_engine(reference: str) -> str:
     anywhere = rf"(?:[^@]*[^a-z0-9@])?(?:{_any(words.ENGINE_WORDS)})(?:[^a-z0-9].*)?$"
     llm_d = rf"(?:[^:@]*/)?{words.LLM_D.pattern}{_END}"
     named = f"({_matches(reference, anywhere)} || {_matches(reference, llm_d)})"
-    return f"({named} && !{_matches(reference, _in_name(words.NOT_AN_ENGINE))})"
+    beside = _matches(reference, _in_name(words.NOT_AN_ENGINE))
+    client = f"{reference}.matches({_literal(_IN_TAG.format(words.CLIENT_TAG))})"
+    return f"({named} && !{beside} && !{client})"
 
 
 def is_gpu_base(reference: str) -> str:

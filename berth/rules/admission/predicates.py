@@ -16,8 +16,10 @@ from berth.rules.admission.image_patterns import (
     is_gpu_agent,
     is_gpu_base,
 )
+from berth.rules.gpu_requests import ANOTHER_KIND, TOOL
 from berth.rules.security import REFERENCE, SECRET_ENDINGS
 from berth.rules.stack_view.accelerators import ACCELERATOR_KEYS, GPU_KEY, MIG_PREFIX
+from berth.rules.stack_view.engine_arguments import PROGRAMS, SUBCOMMANDS
 
 DIFFERENCES: Final[Mapping[str, str]] = {
     "gpu-request-missing": "a server in an image that is not called like an engine is not seen; a "
@@ -50,7 +52,12 @@ class Predicate:
 
 def _asks_for_gpus(container: str) -> str:
     keys = "|".join(sorted(key.replace(".", "[.]") for key in ACCELERATOR_KEYS))
-    pattern = f"r'^(?:{keys}|{MIG_PREFIX.replace('.', '[.]')}.*)$'"
+    return _asks_for(container, f"^(?:{keys}|{MIG_PREFIX.replace('.', '[.]')}.*)$")
+
+
+def _asks_for(container: str, keys: str) -> str:
+    """Whether it asks for more than none of a resource whose name matches a pattern."""
+    pattern = f"r'{keys}'"
     kinds = []
     for kind in ("limits", "requests"):
         amounts = f"{container}.resources.{kind}"
@@ -96,6 +103,22 @@ def _pair(container: str, option: str, pattern: str) -> str:
     )
 
 
+def _only_runs_a_tool(container: str) -> str:
+    """Whether its command line starts a program that computes nothing, and no engine."""
+    parts = (f"(has({container}.{p}) ? {container}.{p} : [])" for p in ("command", "args"))
+    line = f"({' + '.join(parts)}).join(' ')"
+    programs = "|".join(sorted(PROGRAMS))
+    served = "|".join(sorted(SUBCOMMANDS))
+    engine = rf"(?:^|[\s/;&|])(?:{programs}|(?:{served})\s+serve)(?:\s|$)|-m\s+(?:{_MODULES})"
+    return f"({line}.matches(r'{TOOL.pattern}') && !{line}.matches(r'{engine}'))"
+
+
+_MODULES: Final = (
+    r"vllm[.]entrypoints|sglang[.]launch_server|lmdeploy[.]serve|dynamo[.](?:vllm|sglang)"
+)
+"""What `python -m` starts an engine by."""
+
+
 def _variable(container: str, test: str) -> str:
     """Whether a variable `e` with a value passes a test."""
     return f"(has({container}.env) && {container}.env.exists(e, has(e.value) && {test}))"
@@ -136,6 +159,7 @@ PREDICATES: Final[Mapping[str, Predicate]] = {
     ),
     "gpu-request-missing": Predicate(
         f"{_is_model_server('c')} && !{_asks_for_gpus('c')} && !{_claims('c')} && "
+        f"!{_asks_for('c', ANOTHER_KIND.pattern)} && !{_only_runs_a_tool('c')} && "
         f"!{_SELECTS_NODES} && !(has(c.command) && {_variable('c', _HIDDEN)})",
         f"set resources.limits[{GPU_KEY['nvidia']}] to the GPUs that it uses",
     ),

@@ -113,9 +113,47 @@ class Chart:
         return lists
 
 
+@dataclass(frozen=True, eq=False)
+class RenderedOperator(Chart):
+    """The ClusterPolicy that the chart gpu-operator renders: its values, defaults put in."""
+
+    @property
+    def reference(self) -> str:
+        """What the chart is called."""
+        return "gpu-operator"
+
+    @property
+    def version(self) -> str:
+        """Version of the chart, as its label says; empty without one."""
+        stated = self.body.at("metadata", "labels", "helm.sh/chart").text() or ""
+        return stated.removeprefix("gpu-operator-") if stated.startswith("gpu-operator-v") else ""
+
+    @property
+    def is_local(self) -> bool:
+        """Rendered from one version of the chart."""
+        return True
+
+    @property
+    def values(self) -> Field:
+        """What the operator reads."""
+        return self.body.at("spec")
+
+    def toleration_lists(self) -> list[TolerationList]:
+        """Node feature discovery is rendered as a DaemonSet of its own."""
+        return [listed for listed in Chart.toleration_lists(self) if listed.path[0] == "daemonsets"]
+
+
 def read_charts(resources: Sequence[Resource]) -> tuple[Chart, ...]:
-    """The charts among the resources of a stack."""
-    return tuple(Chart(resource) for resource in resources if resource.type in _TYPES)
+    """The charts among the resources of a stack, also where one is rendered."""
+    charts: list[Chart] = []
+    for resource in resources:
+        if resource.type in _TYPES:
+            charts.append(Chart(resource))
+        elif resource.type.startswith("kubernetes:nvidia.com/") and resource.type.endswith(
+            ":ClusterPolicy"
+        ):
+            charts.append(RenderedOperator(resource))
+    return tuple(charts)
 
 
 @cache

@@ -13,13 +13,13 @@ Engine = Literal[
     "vllm", "sglang", "tgi", "tei", "triton", "tensorrt-llm", "nim", "lmdeploy", "ollama"
 ]
 
-_PROGRAMS: Final[Mapping[str, Engine]] = {
+PROGRAMS: Final[Mapping[str, Engine]] = {
     "text-generation-launcher": "tgi",
     "text-embeddings-router": "tei",
     "tritonserver": "triton",
     "trtllm-serve": "tensorrt-llm",
 }
-_SUBCOMMANDS: Final[Mapping[str, Engine]] = {
+SUBCOMMANDS: Final[Mapping[str, Engine]] = {
     "vllm": "vllm",
     "sglang": "sglang",
     "lmdeploy": "lmdeploy",
@@ -77,15 +77,15 @@ def find_engine(words: Sequence[str]) -> tuple[Engine, list[str]] | None:
             return None
         following = words[index + 1] if index + 1 < len(words) else ""
         program = word.rpartition("/")[2]
-        if program in _PROGRAMS:
-            return _PROGRAMS[program], list(words[index + 1 :])
+        if program in PROGRAMS:
+            return PROGRAMS[program], list(words[index + 1 :])
         if script := _SCRIPT.fullmatch(word):
-            return _SUBCOMMANDS[script[1]], list(words[index + 1 :])
-        if program in _SUBCOMMANDS and following == "serve":
-            return _SUBCOMMANDS[program], list(words[index + 2 :])
+            return SUBCOMMANDS[script[1]], list(words[index + 1 :])
+        if program in SUBCOMMANDS and following == "serve":
+            return SUBCOMMANDS[program], list(words[index + 2 :])
         if word == "-m" and (module := _MODULE.fullmatch(following)):
             name = next(group for group in module.groups() if group)
-            return _SUBCOMMANDS[name], list(words[index + 2 :])
+            return SUBCOMMANDS[name], list(words[index + 2 :])
     return None
 
 

@@ -46,6 +46,8 @@ ENGINE_WORDS: Final[Mapping[str, Engine]] = {
     "nim": "nim",
 }
 """The first of these words that an image has says which engine it is."""
+CLIENT_TAG: Final = "sdk"
+"""Word in a tag of an image that has an engine's clients, and no engine: Triton's `-sdk`."""
 LLM_D: Final = re.compile(r"llm-d(-(cuda|aws|dev|rocm|gke))*")
 """llm-d publishes many parts under its name; these are its engine."""
 
@@ -158,7 +160,8 @@ class Image:
 
     @property
     def _is_beside_an_engine(self) -> bool:
-        return not NOT_AN_ENGINE.isdisjoint(_words(self.path.rpartition("/")[2]))
+        names = _words(self.path.rpartition("/")[2])
+        return not NOT_AN_ENGINE.isdisjoint(names) or CLIENT_TAG in _words(self.tag or "")
 
 
 def parse_image(reference: str) -> Image:

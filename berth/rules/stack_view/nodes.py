@@ -63,7 +63,8 @@ def nodes_of(
         for pool in pools_for(pod, pools)
     ]
     if found:
-        return tuple(nodes for nodes in found if nodes.kinds)
+        is_known = all(nodes.pool is not None and nodes.pool.names_its_gpus for nodes in found)
+        return tuple(nodes for nodes in found if nodes.kinds) if is_known else ()
     configured = options.get("instanceType")
     if isinstance(configured, str) and configured in accelerators:
         return (Nodes(None, ((configured, accelerators[configured]),)),)

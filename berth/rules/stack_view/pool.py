@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from berth.rules.resource import Resource
-from berth.rules.stack_view.accelerators import Accelerator, Vendor
+from berth.rules.stack_view.accelerators import GPU_KEY, Accelerator, Vendor
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.instances import Accelerators, is_cpu_only
 from berth.rules.stack_view.requirements import Requirements
@@ -93,6 +93,11 @@ class Pool:
         return Requirements(self.body.at("spec", "template", "spec", "requirements"))
 
     @property
+    def names_its_gpus(self) -> bool:
+        """What its nodes have follows from what it states; too wide a choice says nothing."""
+        return self.kind != "node pool" or self.requirements.names_its_gpus
+
+    @property
     def gpu_types(self) -> tuple[str, ...]:
         """Those of its instance types that have an accelerator."""
         return tuple(name for name in self.instance_types if name in self.accelerators)
@@ -158,7 +163,8 @@ class Pool:
             return by_image
         if not self.instance_types:
             return by_image
-        return self.accelerators[types[0]].vendor if types else None
+        makers = {self.accelerators[name].vendor for name in types}
+        return next((maker for maker in GPU_KEY if maker in makers), None)
 
     def _image_vendor(self) -> Vendor | None:
         ami_type = self.body.at("amiType").value

@@ -195,6 +195,7 @@ def _of_dynamo(workload: Workload) -> Iterator[Pod]:
         others = extra.value.get("containers")
         containers = [body, *others] if isinstance(others, list) else [body]
         synthetic = {**extra.value, "containers": containers}
+        _add_dynamo_volumes(synthetic, body, service)
         nodes = service.at("multinode", "nodeCount")
         role: Role = "leader" if not nodes.is_absent and nodes.value != 1 else ""
         yield Pod(
@@ -205,6 +206,38 @@ def _of_dynamo(workload: Workload) -> Iterator[Pod]:
             nodes,
             service.at("replicas"),
         )
+
+
+_DYNAMO_SHARED_MEMORY = "8Gi"
+"""What Dynamo's operator mounts at /dev/shm where a service says nothing of `sharedMemory`.
+
+https://docs.nvidia.com/dynamo/latest/kubernetes/dynamo_operator.html, read 2026-12-01
+"""
+
+
+def _add_dynamo_volumes(pod: dict[str, Any], main: dict[str, Any], service: Field) -> None:
+    """Add the volumes that Dynamo's operator mounts: claims by name, and shared memory."""
+    volumes, mounts = [], []
+    for mount in service.at("volumeMounts").items():
+        name, path = mount.at("name").value, mount.at("mountPoint").value
+        if isinstance(name, str) and isinstance(path, str):
+            volumes.append({"name": name, "persistentVolumeClaim": {"claimName": name}})
+            mounts.append({"name": name, "mountPath": path})
+    shared = service.at("sharedMemory")
+    if not shared.is_unknown and shared.at("disabled").value is not True:
+        size = shared.at("size")
+        limit = _DYNAMO_SHARED_MEMORY if size.is_absent else size.value
+        memory = {"medium": "Memory", "sizeLimit": limit}
+        volumes.append({"name": "shared-memory", "emptyDir": memory})
+        mounts.append({"name": "shared-memory", "mountPath": _SHARED_MEMORY_PATH})
+    # what the author wrote comes first, and is what a path is looked up by
+    for holder, key, added in ((pod, "volumes", volumes), (main, "volumeMounts", mounts)):
+        stated = holder.get(key)
+        if stated is None or isinstance(stated, list):
+            holder[key] = [*(stated or ()), *added]
+
+
+_SHARED_MEMORY_PATH = "/dev/shm"  # noqa: S108
 
 
 def _dynamo_resources(resources: Field) -> Any:

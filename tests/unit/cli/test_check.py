@@ -259,6 +259,20 @@ def test_an_annotation_that_covers_nothing_is_named(
     )
 
 
+@pytest.mark.parametrize("reason", ['""', '"  "', "", "true"])
+def test_an_annotation_without_a_reason_is_named(
+    reason: str, bad: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the rule finds nothing here: the next change must not bring a surprise."""
+    note = f"berth.dev/except-image-unpinned: {reason}"
+    bad.write_text(BAD.replace("{name: chat}", f"{{name: chat, annotations: {{{note}}}}}"), "utf-8")
+
+    assert run(capsys, bad)[2].strip() == (
+        "chat: berth.dev/except-image-unpinned: no reason, so it covers nothing; "
+        "say why, or remove it"
+    )
+
+
 def test_an_annotation_with_a_reason_is_an_exception(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,6 +91,18 @@ def test_a_pool_that_may_be_empty_is_described_by_tags() -> None:
     }
 
 
+def test_a_sliced_pool_says_its_profile_before_it_has_a_node() -> None:
+    """16 slices of eight GPUs, each cut in two; what asks for one starts a node from none."""
+    pool = an_l4_pool(gpus_per_node=16, mig_profile="3g.40gb")
+    engine = node_group(pool)
+    template = "k8s.io/cluster-autoscaler/node-template"
+    tags = scale_from_zero_tags(pool)
+
+    assert engine.one(GROUP)["labels"]["nvidia.com/mig.config"] == "all-3g.40gb"
+    assert tags[f"{template}/label/nvidia.com/mig.config"] == "all-3g.40gb"
+    assert tags[f"{template}/resources/nvidia.com/gpu"] == "16"
+
+
 @pytest.mark.parametrize(("min_nodes", "tags"), [(0, 5), (1, 0)])
 def test_tags_are_only_there_where_no_node_may_be(min_nodes: int, tags: int) -> None:
     engine = node_group(an_l4_pool(min_nodes=min_nodes))

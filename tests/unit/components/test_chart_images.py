@@ -58,8 +58,8 @@ def named_images(value: Any, key: str = "") -> Iterator[str]:
 def test_every_image_of_the_stack_comes_from_its_registry(mirrored_stack: RecordingEngine) -> None:
     found = [image for each in mirrored_stack.declared for image in named_images(each.inputs)]
 
-    # 6 of NVIDIA's operator, 8 of AMD's, 5 of cert-manager, autoscaler, EFA plugin, vLLM
-    assert len(found) == 22
+    # 7 of NVIDIA's operator, 8 of AMD's, 5 of cert-manager, autoscaler, EFA plugin, vLLM
+    assert len(found) == 23
     assert [image for image in found if not image.startswith(f"{MIRROR}/")] == []
 
 

@@ -50,5 +50,16 @@ def test_what_makes_gpus_usable_and_visible_is_on(part: str) -> None:
     assert values["enabled"] is True
 
 
+def test_slices_are_cut_by_a_restart_and_counted_as_gpus() -> None:
+    """Virtual machines may not reset a GPU, so NVIDIA has nodes of clouds restart instead."""
+    values = chart_values(cuts_slices=True)
+
+    assert values["mig"] == {"strategy": "single"}
+    assert values["migManager"] == {
+        "enabled": True,
+        "env": [{"name": "WITH_REBOOT", "value": "true"}],
+    }
+
+
 def test_no_service_monitor_before_there_is_prometheus() -> None:
     assert chart_values()["dcgmExporter"]["serviceMonitor"] == {"enabled": False}

@@ -13,6 +13,7 @@ from tests.unit.planner.stacks import BLOCK, LLAMA_8B, planned
 
 SMALL = ("g6.xlarge", "g6e.xlarge", "g7e.2xlarge", "g5.xlarge", "g4dn.xlarge", "g6.12xlarge")
 LARGE = ("p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge")
+HALF = {"p4de.24xlarge": "3g.40gb", "p5.48xlarge": "3g.40gb", "p6-b200.48xlarge": "3g.90gb"}
 RESERVED = {"availability_zone": "us-east-1b", "instance_count": 4}
 
 names = st.from_regex(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?", fullmatch=True)
@@ -34,11 +35,14 @@ def tiers(draw: st.DrawFn) -> dict[str, Any]:
                 ]
             )
         )
+        instance_type = draw(st.sampled_from(SMALL + LARGE))
+        profile = draw(st.sampled_from((None, HALF.get(instance_type))))
         made[name] = {
-            "instance_type": draw(st.sampled_from(SMALL + LARGE)),
+            "instance_type": instance_type,
             "capacity": capacity,
             "min_nodes": draw(st.integers(0, 1)),
             "max_nodes": draw(st.integers(1, 4)),
+            **({"mig_profile": profile} if profile else {}),
         }
     return made
 
@@ -71,7 +75,8 @@ def test_tiers_hold_together(made: dict[str, Any], seed: int) -> None:
 
     assert plan.pools == {name: again.pools[name] for name in plan.pools}
     labels = {
-        name: naming.node_labels("gpu", name, pool.accelerator) for name, pool in plan.pools.items()
+        name: naming.node_labels("gpu", name, pool.accelerator, pool.mig_profile)
+        for name, pool in plan.pools.items()
     }
     assert len({tuple(sorted(each.items())) for each in labels.values()}) == len(labels)
     tag_names = {

@@ -90,7 +90,8 @@ CASES = [
         "      max_nodes: 2",
         f"      max_nodes: 2\n      note: {'x' * 60}",
         f"a.yaml:13: berth:tiers.l4.note: unknown key, value {'x' * 37}...; remove it, or use one "
-        "of source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id",
+        "of source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, "
+        "ami_id, mig_profile",
         id="long-value-is-shortened",
     ),
     pytest.param(
@@ -481,7 +482,8 @@ CASES = [
         "max_nodes: 2",
         "max_nodes: 2\n      token: {secure: AAABAHidden}",
         "a.yaml:13: berth:tiers.l4.token: unknown key, value a secret; remove it, or use one of "
-        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id",
+        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id, "
+        "mig_profile",
         id="secret-under-an-unknown-key",
     ),
     pytest.param(
@@ -489,7 +491,8 @@ CASES = [
         "max_nodes: 2",
         "max_nodes: 2\n      hf_token: hf_AAABAHidden",
         "a.yaml:13: berth:tiers.l4.hf_token: unknown key, value a secret; remove it, or use one of "
-        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id",
+        "source, instance_type, capacity, min_nodes, max_nodes, root_disk_gib, ami_type, ami_id, "
+        "mig_profile",
         id="key-that-names-a-secret",
     ),
     pytest.param(

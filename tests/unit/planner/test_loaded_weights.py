@@ -72,6 +72,35 @@ def test_positions_of_video_are_counted_four_times() -> None:
     assert MODELS["Qwen/Qwen3.5-27B"].rope_table_bytes == 128 * MIB
 
 
+def test_gemma_3_stretches_its_far_positions_only() -> None:
+    """131,072 positions x 128 values x 2 bytes near, eight times as many far (gemma3.py)."""
+    assert MODELS["google/gemma-3-27b-it"].rope_table_bytes == (32 + 256) * MIB
+
+
+def test_a_latent_projection_in_16_bits_is_not_copied() -> None:
+    """GLM-4.7-Flash, 55.87 GiB in a log; copies would be 0.4 GiB more (0.7 %)."""
+    weights_gib = planned("zai-org/GLM-4.7-Flash", "H100", "0.19.0").memory.weights_gib
+
+    assert weights_gib == pytest.approx(55.87, rel=0.003)
+
+
+def test_a_quantized_latent_projection_is_copied_from_0_7_1_on() -> None:
+    """DeepSeek-R1 on 8 ranks: 61 layers x 16 heads x (128 + 128) x 512 x 2 bytes."""
+    options = {"tensor_parallel_size": 8, "max_model_len": 8192}
+    before = planned("deepseek-ai/DeepSeek-R1", "H200", "0.7.0", **options)
+    after = planned("deepseek-ai/DeepSeek-R1", "H200", "0.7.1", **options)
+
+    copies = after.terms.weights_bytes - before.terms.weights_bytes
+    assert copies == 61 * 16 * 256 * 512 * 2
+
+
+def test_symmetric_gptq_keeps_no_zero_points() -> None:
+    """Qwen2.5-7B-Instruct-GPTQ-Int4, 5.1811 GiB in a log of 0.9."""
+    verdict = planned("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", "L40S", "0.9.1", max_model_len=4096)
+
+    assert verdict.memory.weights_gib == pytest.approx(5.1811, rel=0.003)
+
+
 def test_gpt_oss_keeps_its_positions_in_fp32() -> None:
     """131,072 positions x 64 values x 4 bytes."""
     assert MODELS["openai/gpt-oss-20b"].rope_table_bytes == 32 * MIB

@@ -114,6 +114,22 @@ def test_fp8_made_while_loading_downloads_16_bits() -> None:
     assert made.load_peak_gib > ready.load_peak_gib
 
 
+def test_bitsandbytes_never_has_the_whole_model_in_16_bits() -> None:
+    """Each matrix is quantized as it is read: 4-bit weights, and at most one layer of 1.6 GiB.
+
+    131.4 GiB / 80 layers = 1.64 GiB (`model_loader/bitsandbytes_loader.py` of vLLM).
+    """
+    made = planned(
+        LLAMA_70B,
+        "H100",
+        quantization="bitsandbytes",
+        tensor_parallel_size=1,
+        max_model_len=4096,
+        vllm_version="0.18.0",
+    )
+    assert made.load_peak_gib - made.memory.weights_gib == pytest.approx(1.64, abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("version", "verdict"),
     [

@@ -66,6 +66,7 @@ def claimed() -> dict[str, Any]:
 
 PRIVILEGED = {"privileged": True}
 UNPINNED, MISSING, SECRET = "image-unpinned", "gpu-request-missing", "secret-plain-env"
+EFA = "vpc.amazonaws.com/efa"
 BYPASS, DAEMON = "gpu-isolation-bypass", "model-server-daemonset"
 
 CASES: Final[Mapping[str, tuple[dict[str, Any], frozenset[str]]]] = {
@@ -88,6 +89,21 @@ CASES: Final[Mapping[str, tuple[dict[str, Any], frozenset[str]]]] = {
         ("triton", of("nvcr.io/nvidia/tritonserver:25.07-py3"), [MISSING]),
         ("cuda-base", of("nvcr.io/nvidia/cuda:12.9.1-base-ubuntu24.04"), [MISSING]),
         ("engine-named-in-the-tag", of("registry.example.com/team/serve:vllm-3"), [MISSING]),
+        ("clients-of-triton", of("nvcr.io/nvidia/tritonserver:25.07-py3-sdk"), []),
+        ("sdk-in-a-path", of("registry.example.com:5000/sdk/tritonserver:25.07-py3"), [MISSING]),
+        ("tpu", workload(container(resources={"limits": {"google.com/tpu": 4}})), []),
+        ("no-tpu", workload(container(resources={"limits": {"google.com/tpu": 0}})), [MISSING]),
+        ("gaudi", workload(container(resources={"limits": {"habana.ai/gaudi": 1}})), []),
+        ("share", workload(container(resources={"limits": {"nvidia.com/gpumem": 8000}})), []),
+        ("network", workload(container(resources={"limits": {EFA: 4}})), [MISSING]),
+        ("benchmark", of(PINNED, command=["vllm", "bench", "serve", "--model", "chat"]), []),
+        ("cache-server", of(PINNED, command=["lmcache_experimental_server", "0.0.0.0"]), []),
+        ("router-module", of(PINNED, command=["python"], args=["-m", "sglang_router.launch"]), []),
+        (
+            "benchmark-beside-a-server",
+            of(PINNED, command=["sh", "-c", "vllm serve chat & vllm bench serve"]),
+            [MISSING],
+        ),
         ("web", of("nginx:1.29"), []),
         ("latest", workload(container("vllm/vllm-openai:latest")), [UNPINNED]),
         ("no-tag", workload(container("vllm/vllm-openai")), [UNPINNED]),
