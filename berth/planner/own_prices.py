@@ -38,7 +38,7 @@ def unknown_items(own: Mapping[str, OwnPrice], catalog: Catalog) -> dict[str, st
         *(item for item, _ in catalog.prices.histories(_WIDEST_REGION)),
     }
     otherwise = "name an instance type, or a service of `berth catalog prices`"
-    return {item: did_you_mean(item, known, otherwise) for item in own if item not in known}
+    return {item: did_you_mean(item, sorted(known), otherwise) for item in own if item not in known}
 
 
 def _holds(price: OwnPrice, day: date) -> bool:
