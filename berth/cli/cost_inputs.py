@@ -11,6 +11,7 @@ import msgspec
 
 from berth.catalog.load import load_catalog
 from berth.catalog.price import PriceBook
+from berth.cli.pod_uses import pod_uses
 from berth.cli.stack_plan import plan_of_settings, planned_stack
 from berth.config.nearest import did_you_mean
 from berth.config.prices import PRICES_FILE, OwnPrices, find_prices, read_prices
@@ -187,7 +188,8 @@ def _after(document: EngineDocument, where: str, asked: Asked, plan: Plan | None
 
 def _of_side(side: Side, where: str, prices: PriceList, plan: Plan | None) -> Estimate:
     try:
-        return estimate_resources(side, load_catalog(), prices, plan)
+        pods = pod_uses(side) if plan is None else None
+        return estimate_resources(side, load_catalog(), prices, plan, pods)
     except ImpossibleValueError as error:
         raise DocumentError(f"{where}: {error}; mend it in the stack and preview again") from None
 

@@ -1,6 +1,7 @@
 """An estimate from a plan: every line at the fewest, the planned and the most nodes."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -14,6 +15,7 @@ from berth.config.stack import (
 )
 from berth.costs import kinds
 from berth.costs.bought import Bought, PriceList, UnknownPriceError, price_source, priced
+from berth.costs.cold_start import cold_starts
 from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, Unpriced
 from berth.costs.kinds import GPU_NODES
 from berth.costs.servers import PoolUse, ServerUse, plan_uses, server_costs
@@ -43,7 +45,17 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
             )
             found.extend(priced(each, prices) for each in (disks, *faster))
     found.extend(priced(bought, prices) for bought in _around(plan, catalog))
-    return estimate_of(found, *plan_uses(plan))
+    return estimate_of_plan(found, plan, catalog, prices)
+
+
+def estimate_of_plan(
+    found: Sequence[Found], plan: Plan, catalog: Catalog, prices: PriceList
+) -> Estimate:
+    """The parts by kind, with what the servers of `plan` cost and what it takes to start them."""
+    whole = estimate_of(found, *plan_uses(plan))
+    starts = cold_starts(plan, whole.servers, catalog, prices)
+    limit = plan.budget.usd_per_1m_output_tokens if plan.budget is not None else None
+    return replace(whole, cold_starts=starts, break_even_usd=limit or whole.break_even_usd)
 
 
 def estimate_of(

@@ -8,7 +8,7 @@ from typing import TypeVar
 from berth.catalog.load import Catalog
 from berth.costs.bought import Bought, PriceList, priced
 from berth.costs.estimate import Estimate, Unpriced
-from berth.costs.from_plan import Found, estimate_of, pool_nodes
+from berth.costs.from_plan import Found, estimate_of, estimate_of_plan, pool_nodes
 from berth.costs.resources.around import ByType, around
 from berth.costs.resources.balancers import cluster_balancers
 from berth.costs.resources.blocks import BLOCK_PURCHASE, block_purchase
@@ -27,7 +27,7 @@ from berth.costs.resources.reservations import (
 from berth.costs.resources.resource import Declared
 from berth.costs.resources.storage import STORAGE_TYPES, storage
 from berth.costs.resources.values import ImpossibleValueError, NotShownError
-from berth.costs.servers import PoolUse, ServerUse, plan_uses
+from berth.costs.servers import PoolUse, ServerUse
 from berth.planner.plan import Plan
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def estimate_resources(
     found.extend(others(by_type, with_settings=plan is not None))
     found.extend(Unpriced(resource=gap.resource, reason=gap.reason) for gap in side.gaps)
     if plan is not None:
-        return estimate_of(found, *plan_uses(plan))
+        return estimate_of_plan(found, plan, catalog, prices)
     asked = pods or Pods()
     return estimate_of(found, asked.servers, _uses(pools, reserved, asked, catalog))
 
