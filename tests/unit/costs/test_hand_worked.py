@@ -86,7 +86,7 @@ def costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 def nodes_of(document: Any, name: str = "GPU nodes") -> tuple[str, str, str]:
     """USD per hour of a kind of line at floor, plan and ceiling."""
     (line,) = (each for each in document["lines"] if each["name"] == name)
-    return tuple(line[f"{total}_usd_per_hour"] for total in ("floor", "plan", "ceiling"))  # type: ignore[return-value]
+    return tuple(line[f"{total}_usd_per_hour"] for total in ("floor", "plan", "ceiling"))
 
 
 def test_1_a_p5_on_demand(costs: Any) -> None:
