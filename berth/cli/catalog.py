@@ -9,6 +9,7 @@ from datetime import date
 from berth.catalog.compatibility import load_compatibility
 from berth.catalog.entry import Source
 from berth.catalog.gpu import load_gpus
+from berth.catalog.gpu_cloud import load_cloud_readings
 from berth.catalog.instance import load_instances
 from berth.catalog.model import load_models
 from berth.catalog.price import load_prices
@@ -162,11 +163,23 @@ def _prices(region: str) -> Iterator[Row]:
                 "name": item,
                 "option": option,
                 "usd": str(price.usd),
+                "usd_low": "" if price.usd_low is None else str(price.usd_low),
                 "unit": history.unit,
                 "from": str(price.from_date),
                 "evidence": price.evidence,
                 **_seen(price.source),
             }
+    for reading in load_cloud_readings():
+        yield {
+            "name": f"{reading.gpu} at {reading.cloud}",
+            "option": "other cloud",
+            "usd": str(reading.usd_per_gpu_hour),
+            "usd_low": "",
+            "unit": "GPU-hour",
+            "from": str(reading.from_date),
+            "evidence": reading.evidence,
+            **_seen(reading.source),
+        }
 
 
 LISTS: Mapping[str, Callable[[str], Iterator[Row]]] = {

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
+from berth.catalog.gpu_cloud import readings_of
 from berth.catalog.load import Catalog
 from berth.config.stack import (
     CapacityBlock,
@@ -18,6 +19,7 @@ from berth.costs.bought import Bought, PriceList, UnknownPriceError, price_sourc
 from berth.costs.cold_start import cold_starts
 from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, Unpriced
 from berth.costs.kinds import GPU_NODES
+from berth.costs.money import exact
 from berth.costs.servers import PoolUse, ServerUse, plan_uses, server_costs
 from berth.costs.spot import spot_nodes
 from berth.planner.own_prices import own_book
@@ -127,7 +129,8 @@ def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
     usd = plan.usd_per_gpu_hour.get(pool.tier)
     if usd is None:
         key = f"berth:tiers.{pool.tier}.usd_per_gpu_hour"
-        return Unpriced(resource=pool.tier, reason=f"{key} is not given")
+        reason = f"{key} is not given{_asked_elsewhere(pool, plan)}"
+        return Unpriced(resource=pool.tier, reason=reason)
     return CostLine(
         name=GPU_NODES,
         detail=f"{pool.gpu}, {_whose(pool)} of {pool.gpus_per_node} GPUs",
@@ -141,6 +144,18 @@ def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
         price=PriceSource(source="the stack's own usd_per_gpu_hour", date=plan.as_of),
         item=pool.gpu,
         capacity_type="OWN",
+    )
+
+
+def _asked_elsewhere(pool: PoolPlan, plan: Plan) -> str:
+    """Between what clouds ask for such a GPU, which is no price of this stack."""
+    found = readings_of(pool.gpu, plan.as_of)
+    if not found:
+        return ""
+    low, high = found[0], found[-1]
+    return (
+        f"; clouds ask {exact(low.usd_per_gpu_hour)} ({low.cloud}, {low.from_date}) to "
+        f"{exact(high.usd_per_gpu_hour)} ({high.cloud}, {high.from_date})"
     )
 
 

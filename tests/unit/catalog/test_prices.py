@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from berth.catalog.gpu_cloud import readings_of
 from berth.catalog.instance import load_instances
 from berth.catalog.older_accelerators import load_older_accelerators
 from berth.catalog.price import (
@@ -168,3 +169,19 @@ def test_no_price_is_from_the_future(region: str) -> None:
     histories = load_prices().histories(region).values()
 
     assert max(price.from_date for each in histories for price in each.prices) <= TODAY
+
+
+def test_other_clouds_are_read_the_cheapest_first() -> None:
+    """TensorWave 1.50, Vultr 1.85, DigitalOcean 2.59 (of October), Crusoe 3.45, Azure and OCI 6."""
+    found = [(each.cloud, each.usd_per_gpu_hour) for each in readings_of("MI300X", TODAY)]
+
+    assert found == [
+        ("TensorWave", Decimal("1.50")),
+        ("Vultr", Decimal("1.85")),
+        ("DigitalOcean", Decimal("2.59")),
+        ("Crusoe", Decimal("3.45")),
+        ("Azure", Decimal("6.00")),
+        ("OCI", Decimal("6.00")),
+    ]
+    before = date(2026, 10, 7)
+    assert "DigitalOcean" not in {each.cloud for each in readings_of("MI300X", before)}

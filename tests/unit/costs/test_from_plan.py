@@ -177,7 +177,8 @@ def test_existing_nodes_without_a_price_are_not_free() -> None:
     assert found.lines == []
     assert found.at_least
     assert [each.reason for each in found.unpriced] == [
-        "berth:tiers.lab.usd_per_gpu_hour is not given"
+        "berth:tiers.lab.usd_per_gpu_hour is not given; clouds ask 1.50 (TensorWave, 2026-05-18) "
+        "to 6.00 (OCI, 2026-05-18)"
     ]
 
 

@@ -113,6 +113,25 @@ def test_what_is_replaced_counts_once() -> None:
     ]
 
 
+def test_a_replacement_in_one_step_counts_once_too() -> None:
+    """As a preview without --show-replacement-steps has it."""
+    old = node_group(instanceTypes=["g6.xlarge"], diskSize=None)
+    data = preview(step("replace", node_group(diskSize=None), old))
+
+    kinds = [
+        [line.detail for line in estimated(data, before=before).lines if line.unit == "node-hour"]
+        for before in (True, False)
+    ]
+
+    assert kinds == [["g6.xlarge, on demand"], ["p5.48xlarge, on demand"]]
+
+
+def test_a_state_that_the_preview_dropped_is_named() -> None:
+    data = preview({"op": "create", "urn": node_group()["urn"]})
+
+    assert [each.reason for each in estimated(data).unpriced] == ["its state is not in the preview"]
+
+
 def test_what_is_deleted_costs_before_and_not_after() -> None:
     data = preview(step("delete", None, node_group()))
 
