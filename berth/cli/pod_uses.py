@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from berth.cli.check_inputs import engine_resources
+from berth.cli.pod_places import PodPlaces
 from berth.costs.resources.documents import Side
 from berth.costs.resources.estimate_resources import Pods
 from berth.costs.resources.node_pool import (
@@ -36,13 +37,14 @@ def pod_uses(side: Side) -> Pods:
     view = _view(side)
     if view is None:
         return Pods()
+    places = PodPlaces(view.pools)
     servers: list[ServerUse] = []
     gpus_by_pool: Counter[str] = Counter()
     is_whole = True
     for workload in view.workloads:
         for pod in workload.pods:
             try:
-                found = _use(view, workload, pod)
+                found = _use(places, workload, pod)
             except KnownAfterApplyError:
                 is_whole = False
                 continue
@@ -88,7 +90,7 @@ Use = tuple[str | None, int, ServerUse | None]
 """Its pool, None where it is not sure; its GPUs; itself, where it is a model server."""
 
 
-def _use(view: StackView, workload: Workload, pod: Pod) -> Use | None:
+def _use(places: PodPlaces, workload: Workload, pod: Pod) -> Use | None:
     """What a pod template asks for; None: no GPU.
 
     Raises:
@@ -97,7 +99,7 @@ def _use(view: StackView, workload: Workload, pod: Pod) -> Use | None:
     asked = pod.gpus_by_key
     if asked is not None and not any(asked.values()):
         return None
-    pools = view.pools_for(pod)
+    pools = places.pools_for(pod)
     pool = pools[0].name if len(pools) == 1 else None
     is_countable = asked is not None and set(asked) <= _WHOLE_GPUS
     if not is_countable or workload.kind == "DaemonSet":

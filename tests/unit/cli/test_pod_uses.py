@@ -87,3 +87,34 @@ def test_pods_that_may_run_on_two_pools_have_no_price() -> None:
 
     assert [each.usd_per_hour for each in found.servers] == [None]
     assert found.idle == []
+
+
+@pytest.mark.parametrize(
+    ("label", "pool"),
+    [
+        pytest.param("blue", "pool", id="the first"),
+        pytest.param("green", "second", id="the second"),
+    ],
+)
+def test_a_selector_says_which_pool(label: str, pool: str) -> None:
+    def labelled(name: str, value: str) -> Any:
+        group = one_node(labels={"team": value})
+        return {**group, "urn": group["urn"].replace("pool", name)}
+
+    chat = a_server()
+    chat["inputs"]["spec"]["template"]["spec"]["nodeSelector"] = {"team": label}
+
+    found = estimated(labelled("pool", "blue"), labelled("second", "green"), chat)
+
+    assert [each.tier for each in found.servers] == [pool]
+    assert [(each.tier, each.gpus) for each in found.idle] == [(pool, 3)]
+
+
+def test_a_selector_that_no_pool_has_leaves_the_pod_without_one() -> None:
+    chat = a_server()
+    chat["inputs"]["spec"]["template"]["spec"]["nodeSelector"] = {"team": "red"}
+
+    found = estimated(one_node(labels={"team": "blue"}), chat)
+
+    assert [(each.tier, each.usd_per_hour) for each in found.servers] == [("nodes of others", None)]
+    assert found.idle == []
