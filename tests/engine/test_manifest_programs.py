@@ -126,7 +126,7 @@ def make(make_project: MakeProject, attach: Any, program: str, note: str = "{}")
     return project
 
 
-def run(project: Project, command: str = "preview", **settings: Any) -> Seen:
+def run(project: Project, settings: Mapping[str, Any], command: str = "preview") -> Seen:
     log, config = project.folder / "events.json", project.folder / "policies.json"
     log.unlink(missing_ok=True)
     config.write_text(json.dumps(settings), "utf-8")
@@ -151,7 +151,7 @@ def entry(kind: str, target: str) -> dict[str, Any]:
 def test_what_a_manifest_file_breaks_is_refused(
     program: str, make_project: MakeProject, attach: Any
 ) -> None:
-    seen = run(make(make_project, attach, program))
+    seen = run(make(make_project, attach, program), {})
 
     assert seen.exit_code != 0
     assert seen.levels == BROKEN, seen.output
@@ -174,7 +174,7 @@ def test_exceptions_cover_what_a_manifest_file_breaks(
         entry("tp-exceeds-gpus", "*::serving/chat"),
     ]
 
-    seen = run(project, **{EXCEPTIONS_POLICY: {"exceptions": stated}})
+    seen = run(project, {EXCEPTIONS_POLICY: {"exceptions": stated}})
 
     (event,) = seen.violations
     assert seen.exit_code == 0, seen.output
@@ -187,7 +187,7 @@ def test_an_annotation_without_a_reason_covers_nothing_and_is_named(
 ) -> None:
     project = make(make_project, attach, FILE_PROGRAM, '{berth.dev/except-shm-too-small: ""}')
 
-    seen = run(project)
+    seen = run(project, {})
 
     assert seen.exit_code != 0
     assert seen.levels == {**BROKEN, EXCEPTIONS_POLICY: "advisory"}, seen.output
@@ -202,11 +202,11 @@ def test_what_a_manifest_file_breaks_is_mended_where_asked(
     project = make(make_project, attach, FILE_PROGRAM)
     settings = dict.fromkeys(BROKEN, "remediate")
 
-    seen = run(project, **settings)
+    seen = run(project, settings)
     assert seen.exit_code == 0, seen.output
     assert {event["policyName"] for event in seen.remediations} == set(BROKEN)
 
-    assert run(project, "up", **settings).exit_code == 0
+    assert run(project, settings, "up").exit_code == 0
     code, exported = project.pulumi("stack", "export")
     assert code == 0
     (server,) = [
@@ -226,11 +226,11 @@ def test_the_values_of_a_model_chart_are_judged_and_excepted(
     """Two ranks on one GPU in the values of the production stack's chart."""
     project = make(make_project, attach, RELEASE_PROGRAM)
 
-    (event,) = run(project).violations
+    (event,) = run(project, {}).violations
     assert (event["policyName"], event["enforcementLevel"]) == ("tp-exceeds-gpus", "mandatory")
     assert event["resourceUrn"].endswith("kubernetes:helm.sh/v3:Release::models")
     assert "requestGPU to 2" in event["message"]
 
     stated = {EXCEPTIONS_POLICY: {"exceptions": [entry("tp-exceeds-gpus", "models")]}}
-    seen = run(project, **stated)
+    seen = run(project, stated)
     assert (seen.exit_code, seen.violations) == (0, []), seen.output
