@@ -244,7 +244,13 @@ def test_a_driver_that_a_values_file_switches_on_is_a_second_driver() -> None:
 
 
 def test_only_releases_and_charts_of_helm_are_charts() -> None:
-    assert len(read_charts([release(), node_group()])) == 1
+    others = [
+        node_group(),
+        Resource("kubernetes:nvidia.com/v1alpha1:NVIDIADriver", "driver", "", {}),
+        Resource("kubernetes:kyverno.io/v1:ClusterPolicy", "policy", "", {}),
+    ]
+
+    assert len(read_charts([release(), *others])) == 1
 
 
 @pytest.mark.parametrize(
