@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         return _fail(*engine_lines(error))
     zones = network_zones(preview.resources)
     if plan.network is not None and zones and set(zones) != set(plan.network.zones):
-        planned = planned_stack(path, zones)  # those of the account, which the program asked
+        planned = planned_stack(path, zones=zones)  # those of the account, which the program asked
         plan = planned.plan
     report = Report(
         stack=args.stack,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:  # what plans of one model need not load
     from berth.config.capacity import Capacity
     from berth.config.cluster import Cluster
+    from berth.config.prices import OwnPrice
     from berth.config.stack import BudgetConfig, LoadConfig
     from berth.planner.images import ChartImages
 
@@ -19,6 +20,9 @@ class Ownership:
 
     owner: str | None = None
     cost_center: str | None = None
+
+
+NOBODY = Ownership()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,5 +328,7 @@ class Plan:
     servers: Mapping[str, ServerPlan]
     usd_per_gpu_hour: Mapping[str, Decimal]
     """The owner's own price per tier, where the stack states one."""
+    prices: Mapping[str, "OwnPrice"] = field(default_factory=dict)
+    """What the owner pays in place of a list price, by instance type or service."""
     budget: "BudgetConfig | None"
     ownership: Ownership = Ownership()
