@@ -7,6 +7,8 @@ from typing import Any
 
 from berth.rules.unknown import UNKNOWN, KnownAfterApplyError
 
+_BEYOND_ANY = 10**18
+"""No count of anything is so large."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -81,10 +83,10 @@ class Field:
         if isinstance(value, bool):
             return None
         if isinstance(value, float):
-            return int(value) if value.is_integer() else None
-        if isinstance(value, str):
-            return int(value) if re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", value) else None
-        return value if isinstance(value, int) else None
+            value = int(value) if value.is_integer() else None
+        elif isinstance(value, str):
+            value = int(value) if re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", value) else None
+        return value if isinstance(value, int) and abs(value) < _BEYOND_ANY else None
 
     def entries(self) -> dict[str, "Field"]:
         """The entries of a mapping by key; empty where there is none."""

@@ -64,6 +64,63 @@ STACK = [
     release(
         "gpu-operator", values={"driver": {"enabled": True}, "daemonsets": {"tolerations": []}}
     ),
+    Resource(
+        "kubernetes:nvidia.com/v1alpha1:DynamoGraphDeployment",
+        "graph",
+        "",
+        {
+            "spec": {
+                "services": {
+                    "worker": {
+                        "resources": {"limits": {"gpu": "2"}},
+                        "volumeMounts": [{"name": "w", "mountPoint": "/w"}],
+                        "sharedMemory": {"size": "8Gi"},
+                        "multinode": {"nodeCount": 2},
+                        "extraPodSpec": {"mainContainer": container(args=["-tp", "2"])},
+                    }
+                }
+            }
+        },
+    ),
+    Resource(
+        "kubernetes:argoproj.io/v1alpha1:Application",
+        "argo",
+        "",
+        {
+            "spec": {
+                "sources": [
+                    {
+                        "chart": "gpu-operator",
+                        "targetRevision": "v26.3.3",
+                        "helm": {
+                            "values": "driver: {enabled: true}",
+                            "parameters": [{"name": "mig.strategy", "value": "mixed"}],
+                        },
+                    }
+                ]
+            }
+        },
+    ),
+    Resource(
+        "kubernetes:helm.toolkit.fluxcd.io/v2:HelmRelease",
+        "flux",
+        "",
+        {
+            "spec": {
+                "chart": {"spec": {"chart": "dcgm-exporter", "version": "4"}},
+                "values": {"tolerations": []},
+            }
+        },
+    ),
+    Resource(
+        "kubernetes:nvidia.com/v1:ClusterPolicy",
+        "policy",
+        "",
+        {
+            "metadata": {"labels": {"helm.sh/chart": "gpu-operator-v26.3.3"}},
+            "spec": {"driver": {"enabled": True}, "daemonsets": {"tolerations": []}},
+        },
+    ),
     release(
         "vllm-stack",
         values={"servingEngineSpec": {"modelSpec": [{"requestGPU": 1, "vllmConfig": {}}]}},
