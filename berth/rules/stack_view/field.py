@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from berth.rules.unknown import UNKNOWN, KnownAfterApplyError
@@ -41,7 +42,7 @@ class Field:
         return Field(found, path)
 
     def _path_to(self, step: str | int) -> str:
-        if isinstance(step, int) or not _PLAIN_KEY.fullmatch(step):
+        if isinstance(step, int) or not _is_plain(step):
             return f"{self.path}[{step}]"
         return f"{self.path}.{step}" if self.path else step
 
@@ -99,6 +100,11 @@ class Field:
         """The items of a list; empty where there is none."""
         value = self.known()
         return [self.at(index) for index in range(len(value))] if _is_list(value) else []
+
+
+@lru_cache(maxsize=4096)
+def _is_plain(step: str) -> bool:
+    return _PLAIN_KEY.fullmatch(step) is not None
 
 
 def _is_list(value: object) -> bool:

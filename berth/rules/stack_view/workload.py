@@ -26,6 +26,8 @@ _POD_TEMPLATES = {
     ("batch", "CronJob"): "spec.jobTemplate.spec.template",
     ("batch", "Job"): _TEMPLATE,
 }
+PLAIN_KINDS = frozenset(kind for _, kind in _POD_TEMPLATES)
+"""Workloads of Kubernetes itself."""
 _REPLICAS = {"CronJob": "spec.jobTemplate.spec.parallelism", "Job": "spec.parallelism"}
 _RAY_CLUSTERS = {
     "RayCluster": "spec",
