@@ -25,10 +25,14 @@ for index in range({count}):
     k8s.core.v1.ConfigMap(f"settings-{{index}}", metadata={{"name": f"settings-{{index}}"}})
 """
 EMPTY_PACK = """
-from pulumi_policy import PolicyPack
+from pulumi_policy import PolicyPack, ResourceValidationPolicy
 
-PolicyPack(name="empty", policies=[])
+nothing = ResourceValidationPolicy(
+    name="nothing", description="Looks at nothing.", validate=lambda args, report_violation: None
+)
+PolicyPack(name="empty", policies=[nothing])
 """
+"""As empty as the SDK takes one: it refuses a pack without a policy."""
 MANIFEST = """apiVersion: apps/v1
 kind: Deployment
 metadata: {{name: chat-{index}}}
