@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESOURCES = (50, 500, 5000)
 MANIFESTS = (1_000, 10_000, 50_000)
 RUNS = 3
-PROJECT = "name: many\nruntime: {name: python, options: {virtualenv: %s}}\n"
+PROJECT = "name: many-%s\nruntime: {name: python, options: {virtualenv: %s}}\n"
 PROGRAM = """
 import pulumi_kubernetes as k8s
 
@@ -74,7 +74,7 @@ def _packs(state: Path) -> None:
         for count in RESOURCES:
             work = state / f"many-{count}"
             work.mkdir()
-            (work / "Pulumi.yaml").write_text(PROJECT % (ROOT / ".venv"), "utf-8")
+            (work / "Pulumi.yaml").write_text(PROJECT % (count, ROOT / ".venv"), "utf-8")
             (work / "__main__.py").write_text(PROGRAM.format(count=count), "utf-8")
             command = [str(program.path), "--cwd", str(work), "--non-interactive"]
             subprocess.run(

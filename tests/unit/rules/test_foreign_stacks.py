@@ -383,4 +383,5 @@ def test_a_release_of_an_unknown_chart_may_use_the_pool() -> None:
         releaseVersion="1.34.3-20260714", diskSize=200, scalingConfig={"minSize": 1, "maxSize": 2}
     )
     assert "idle-gpus" in kinds(warm, cluster_policy())
+    assert "idle-gpus" in kinds(warm, cluster_policy(), release("istiod"), release("argo-cd"))
     assert "idle-gpus" not in kinds(warm, cluster_policy(), release("team/own-chart"))
