@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "calibrate": "two benchmarks of a live server to a calibration file",
     "catalog": "GPUs, instance types, models, software and prices",
     "check": "the policy rules on manifests, Pulumi states or lists",
+    "comment": "what a change costs, posted to its pull or merge request",
     "cost": "what a stack costs, from its file, a preview or an export",
     "cost diff": "what a change costs, and why each line moved",
     "doctor": "what is there, and what mends an interrupted `up`",

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+
 from berth.catalog.load import load_catalog
 from berth.catalog.price import PriceBook
 from berth.cli.cost import day_of
@@ -20,7 +22,6 @@ from berth.cli.cost_inputs import (
     shown_name,
     unknown_region,
 )
-from berth.cli.diff_page import diff_lines
 from berth.cli.limits import (
     Verdict,
     add_limit_options,
@@ -30,6 +31,9 @@ from berth.cli.limits import (
     verdict_document,
 )
 from berth.cli.revisions import RevisionError, merge_base, project_at
+from berth.comment.content import change_words, content_of
+from berth.comment.report import StackReport, Totals
+from berth.comment.text import text_page
 from berth.config.budget import Guardrails
 from berth.config.nearest import did_you_mean
 from berth.config.problems import ConfigError
@@ -110,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
         json.dump(differences_document(found), sys.stdout, indent=2)
         print()
     else:
-        print("\n".join(diff_lines([(each.stack, each.diff) for each in found])))
+        print(_page(found), end="")
     return say_breaches([each.verdict for each in found])
 
 
@@ -119,6 +123,17 @@ def differences_document(found: Sequence[StackDiff]) -> dict[str, object]:
     if len(found) == 1:
         return _document(found[0])
     return diffs_document([each.diff for each in found], [_document(each) for each in found])
+
+
+def _page(found: Sequence[StackDiff]) -> str:
+    reports = [msgspec.convert(_document(each), StackReport) for each in found]
+    page = text_page([content_of(each) for each in reports])
+    if len(found) == 1:
+        return page
+    total = differences_document(found)
+    past, diff = (msgspec.convert(total[name], Totals) for name in ("past", "diff"))
+    words = change_words(past, diff, at_least=bool(total["at_least"]))
+    return f"{len(found)} stacks: {words}\n\n{page}"
 
 
 def _document(found: StackDiff) -> dict[str, object]:

@@ -61,7 +61,8 @@ def _unpinned_chart(chart: Chart) -> Iterator[Breach]:
         where=chart.resource.name,
         what=f"chart {chart.reference} has no version, which means the newest at each install",
         change="pin the version",
-        fix=f"set {version.path} to {known.version if known else 'the one of today'}",
+        fix=f"set {version.path} to "
+        + (known.version if known else "the one that is installed today"),
     )
 
 

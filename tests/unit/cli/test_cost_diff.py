@@ -101,7 +101,7 @@ def test_an_export_of_a_stack_of_berth_says_what_its_last_up_was_to_cost(
     code, out, _ = run(written(tmp_path / "a.json", data), h100)
 
     assert code == 0
-    assert "nothing that costs money is another" in out
+    assert "no change, " in out
 
 
 def git(folder: Path, *words: str) -> None:
@@ -133,7 +133,7 @@ def test_the_work_against_a_revision(run: Run, project: Path) -> None:
     code, out, err = run("--base", "main", "--stack", "l4-dev")
 
     assert (code, err) == (0, "")
-    assert "l4-dev: +0.17 USD an hour, +126.14 a month" in out
+    assert "l4-dev: +0.17 USD/h, +126.14 USD/month (+14.9 %)" in out
     assert "g6.xlarge → g6.2xlarge" in out
 
 
@@ -161,7 +161,7 @@ def test_what_others_did_to_the_base_since_is_not_part_of_the_work(run: Run, pro
 
     _, out, _ = run("--base", "main")
 
-    assert "nothing that costs money is another" in out
+    assert "no change, " in out
 
 
 def test_a_newer_price_list_is_told_from_the_change(run: Run, project: Path) -> None:
