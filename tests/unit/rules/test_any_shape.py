@@ -61,6 +61,7 @@ STACK = [
     auto_scaling_group(launchTemplate={"id": "lt"}, tags=[{"key": "a", "value": "prod"}]),
     launch_template(id="lt", name="lt", instanceType="g6.xlarge", userData="ZG5mIGluc3RhbGw="),
     node_pool(taints=[GPU_TAINT]),
+    Resource("aws:eks/addon:Addon", "addon", "", {"addonName": "amazon-cloudwatch-observability"}),
     release(
         "gpu-operator", values={"driver": {"enabled": True}, "daemonsets": {"tolerations": []}}
     ),
@@ -182,6 +183,15 @@ def test_properties_may_be_anything(resource: Resource, odd: Any) -> None:
     ]
 
     assert check(stack).surprises == ()
+
+
+def test_an_addon_without_a_name_of_text_is_no_exporter() -> None:
+    addon = Resource("aws:eks/addon:Addon", "addon", "", {"addonName": ["a", "b"]})
+
+    report = check([node_group(scalingConfig={"minSize": 0}), addon])
+
+    assert report.surprises == ()
+    assert "no-gpu-metrics" in {finding.kind for finding in report.findings}
 
 
 def test_a_large_list_and_a_cycle_end() -> None:
