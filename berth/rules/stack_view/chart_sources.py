@@ -4,10 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import yaml
-
 from berth.rules.resource import Resource
-from berth.rules.stack_view.chart import Chart, TolerationList
+from berth.rules.stack_view.chart import Chart, TolerationList, parsed_values
 from berth.rules.stack_view.field import Field
 
 _TYPES: Final = (
@@ -137,7 +135,9 @@ def _argo_values(helm: Field) -> tuple[Field, bool]:
     if as_object.is_absent and parameters.is_absent and text.is_absent:
         return as_object, is_partial
     merged: dict[str, Any] = {}
-    stated = as_object.value if isinstance(as_object.value, Mapping) else _parsed(text.value)
+    stated = as_object.value if isinstance(as_object.value, Mapping) else None
+    if stated is None:
+        stated = {} if text.is_absent else parsed_values(text.value)
     if stated is None:
         return as_object, True
     merged |= stated
@@ -146,15 +146,6 @@ def _argo_values(helm: Field) -> tuple[Field, bool]:
         if isinstance(name, str) and name.count(".") < _DEEPEST:
             merged = _with(merged, name.split("."), value)
     return Field(merged, text.path if as_object.is_absent else as_object.path), is_partial
-
-
-def _parsed(text: object) -> Mapping[str, Any] | None:
-    """A text of values; none at all is empty, None where it is not one of a mapping."""
-    try:
-        found = yaml.load(str(text or "{}"), Loader=yaml.CSafeLoader)  # the C form of SafeLoader
-    except (yaml.YAMLError, RecursionError):
-        return None
-    return found if isinstance(found, Mapping) else None
 
 
 def _with(values: Mapping[str, Any], steps: Sequence[str], value: Any) -> dict[str, Any]:

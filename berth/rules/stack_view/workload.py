@@ -9,6 +9,7 @@ import yaml
 
 from berth.rules.resource import Resource
 from berth.rules.stack_view.config_maps import ConfigMaps
+from berth.rules.stack_view.engine_arguments import Engine
 from berth.rules.stack_view.engine_file import options_as_words
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.pod import Container, Pod, Role
@@ -34,6 +35,9 @@ _RAY_CLUSTERS = {
     "RayJob": "spec.rayClusterSpec",
     "RayService": "spec.rayClusterConfig",
 }
+_KSERVE_SERVERS: Mapping[str, Engine] = {"huggingface": "vllm", "triton": "triton"}
+"""Fields of a predictor that stand for a model and its engine at once."""
+_MODEL_FORMATS: Mapping[str, Engine] = {"huggingface": "vllm", "vllm": "vllm"}
 _GROUP_OF_KIND = {
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io",
     "InferenceService": "serving.kserve.io",
@@ -150,7 +154,8 @@ def _of_inference_service(workload: Workload) -> Iterator[Pod]:
         spec = workload.body.at("spec", part)
         if spec.is_absent or spec.is_unknown or not isinstance(spec.value, Mapping):
             continue
-        model = spec.at("model")
+        server = next(filter(spec.value.__contains__, _KSERVE_SERVERS), "model")
+        model = spec.at(server)
         stated = spec.value.get("containers")
         containers = list(stated) if isinstance(stated, list) else []
         is_model = isinstance(model.value, Mapping)
@@ -164,7 +169,7 @@ def _of_inference_service(workload: Workload) -> Iterator[Pod]:
             "",
             workload.body.at("metadata"),
             replicas=spec.at("minReplicas"),
-            default_engine="vllm" if model_format in ("huggingface", "vllm") else None,
+            default_engine=_KSERVE_SERVERS.get(server) or _MODEL_FORMATS.get(model_format),
         )
 
 
