@@ -1,7 +1,7 @@
 """The plan of a stack file, as `berth plan` and `berth preview` both need it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -24,8 +24,12 @@ class PlannedStack:
     start: Sequence[StartFinding]
 
 
-def planned_stack(path: Path) -> PlannedStack:
+def planned_stack(path: Path, zones: Sequence[str] = ()) -> PlannedStack:
     """Plan the stack in the file at `path`, with what is assumed of an account.
+
+    Args:
+        path: of the stack file.
+        zones: those that the account is known to give the stack; left out: those of the region.
 
     Raises:
         ConfigError: if it cannot be read.
@@ -34,6 +38,8 @@ def planned_stack(path: Path) -> PlannedStack:
     config = read_stack_file(path, date.today())
     catalog = load_catalog()
     account = Account.assumed(config.region, catalog)
+    if zones:
+        account = replace(account, availability_zones=tuple(zones))
     try:
         calibrations = read_calibrations(config, _project_of(path))
         plan = make_plan(config, catalog, account, calibrations)
