@@ -7,8 +7,9 @@ import pytest
 from berth.rules.resource import Resource
 from berth.rules.stack_view import view_stack
 from berth.rules.stack_view.workload import Workload
-from berth.rules.unknown import UNKNOWN
+from berth.rules.unknown import UNKNOWN, KnownAfterApplyError
 from tests.unit.rules.stacks import container, gpus, pod_spec
+from tests.unit.rules.stacks import found as findings
 
 POD = pod_spec()
 
@@ -121,3 +122,63 @@ def test_a_runtime_makes_no_pods_before_a_service_names_it(kind: str) -> None:
     found = workload(f"serving.kserve.io/v1alpha1:{kind}", {"containers": [container()]})
 
     assert roles(found) == [("", 0)]
+
+
+def spread(**worker: Any) -> Workload:
+    """A model on several nodes."""
+    return predictor(**model("huggingface", args=["--max-model-len", "8192"]), workerSpec=worker)
+
+
+@pytest.mark.parametrize(
+    ("worker", "sizes", "workers"),
+    [
+        ({"tensorParallelSize": 8, "pipelineParallelSize": 3}, (8, 3), 2),
+        ({"pipelineParallelSize": 2}, (1, 2), 1),
+        ({}, (1, 1), 0),
+    ],
+)
+def test_a_predictor_on_several_nodes_has_its_sizes_in_the_worker_spec(
+    worker: dict[str, Any], sizes: tuple[int, int], workers: int
+) -> None:
+    found = spread(**worker)
+
+    arguments = found.pods[0].containers[0].engine_arguments
+    assert arguments is not None
+    assert (arguments.ranks().tensor, arguments.ranks().pipeline) == sizes
+    assert arguments.number("--max-model-len") == 8192
+    assert roles(found) == [("leader", 1), ("worker", workers)]
+    assert found.is_group
+
+
+def test_sizes_of_a_worker_spec_that_are_known_after_apply() -> None:
+    head, worker = spread(pipelineParallelSize=UNKNOWN).pods
+
+    with pytest.raises(KnownAfterApplyError):
+        _ = worker.count
+    assert head.containers[0].engine_arguments is not None
+    with pytest.raises(KnownAfterApplyError):
+        head.containers[0].engine_arguments.ranks()
+
+
+def test_unknown_arguments_of_a_spread_model_stay_unknown() -> None:
+    found = predictor(**model("huggingface", args=UNKNOWN), workerSpec={})
+
+    with pytest.raises(KnownAfterApplyError):
+        _ = found.pods[0].containers[0].engine_arguments
+
+
+def test_containers_of_an_author_get_no_sizes() -> None:
+    found = predictor(containers=[container()], workerSpec={"containers": [container(name="w")]})
+
+    head, worker = found.pods
+    assert head.containers[0].body.value == container()
+    assert worker.containers[0].name == "container w"
+
+
+def test_gpus_of_a_spread_model_are_not_idle() -> None:
+    spec = model("huggingface", args=["--max-model-len", "8192"], resources=gpus(8))
+    resource = predictor(
+        **spec, workerSpec={"tensorParallelSize": 8, "pipelineParallelSize": 2}
+    ).resource
+
+    assert findings("idle-gpus", resource) == []
