@@ -17,6 +17,7 @@ import pulumi
 from pulumi.runtime import get_config_env, get_config_secret_keys_env
 
 from berth.catalog.load import load_catalog
+from berth.config.prices import find_prices, with_prices
 from berth.config.problems import ConfigError
 from berth.config.read import parse_stack
 from berth.config.stack import StackConfig
@@ -42,7 +43,7 @@ def main() -> None:
     stack = pulumi.get_stack()
     hf_token = pulumi.Config("berth").get_secret("hf_token")
     try:
-        config = read_config(stack)
+        config = with_prices(read_config(stack), find_prices(Path.cwd()))
         catalog = load_catalog()
         account = look_up_account(config, catalog)
         calibrations = read_calibrations(config, Path.cwd())

@@ -1,29 +1,35 @@
 """Dated prices: what something cost from which day on, in one region, by one way of buying."""
 
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 import yaml
 from pydantic import Field, TypeAdapter, model_validator
 
 from berth.catalog.entry import Entry, Source
 
-PurchaseOption = Literal["on_demand", "capacity_block"]
+PurchaseOption = Literal["on_demand", "capacity_block", "spot"]
 Unit = Literal[
+    "GB",
     "GB-month",
     "IOPS-month",
+    "LCU-hour",
     "MiBps-month",
+    "NLCU-hour",
     "address-hour",
     "cluster-hour",
     "endpoint-hour",
     "gateway-hour",
     "instance-hour",
     "key-month",
+    "load-balancer-hour",
     "vCPU-hour",
 ]
 
@@ -38,8 +44,13 @@ class Price(Entry):
     from_date: date
     """Day of the reading; the price may have begun earlier."""
     usd: Annotated[Decimal, Field(gt=0)]
+    """Of spot readings of one day, which differ by zone: the highest."""
+    usd_low: Annotated[Decimal, Field(gt=0)] | None = None
+    """Of spot readings of one day: the lowest; left out: all alike."""
     evidence: Literal["high", "medium", "low"]
     source: Source
+    bought_as: str | None = None
+    """Words for a price that an owner pays in place of the list's; None: the list's."""
 
 
 class PriceHistory(Entry):
@@ -51,6 +62,8 @@ class PriceHistory(Entry):
     option: PurchaseOption
     """`capacity_block` prices are per instance and hour of the block, paid in advance."""
     unit: Unit
+    ended_on: date | None = None
+    """Day from which it costs nothing any more; left out: it still does."""
     prices: Annotated[tuple[Price, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -67,15 +80,52 @@ class PriceHistory(Entry):
         """The price in force on `day`.
 
         Raises:
-            UnknownPriceError: if `day` is before the first known price.
+            UnknownPriceError: if `day` is before the first known price, or none is asked any more.
         """
-        in_force = [price for price in self.prices if price.from_date <= day]
-        if not in_force:
+        return self._until(day)[-1]
+
+    def range_on(self, day: date) -> "PriceRange":
+        """The lowest and the highest of all readings up to `day`.
+
+        Raises:
+            UnknownPriceError: as `on` does.
+        """
+        readings = self._until(day)
+        return PriceRange(
+            usd_low=min(price.usd_low or price.usd for price in readings),
+            usd_high=max(price.usd for price in readings),
+            latest=readings[-1],
+        )
+
+    def _until(self, day: date) -> list[Price]:
+        if self.ended_on is not None and day >= self.ended_on:
+            raise UnknownPriceError(
+                f"{self.item} in {self.region} costs nothing since {self.ended_on}"
+            )
+        found = [price for price in self.prices if price.from_date <= day]
+        if not found:
             raise UnknownPriceError(
                 f"no price of {self.item} in {self.region} is known for {day}; "
                 f"the first is of {self.prices[0].from_date}"
             )
-        return in_force[-1]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceRange:
+    """What was read of a price that moves."""
+
+    usd_low: Decimal
+    usd_high: Decimal
+    latest: Price
+    """The newest of the readings, which dates the range."""
+
+
+_OPTION_WORDS: Final[Mapping[PurchaseOption, str]] = {
+    "on_demand": "on-demand",
+    "capacity_block": "Capacity Block",
+    "spot": "spot",
+}
 
 
 class PriceBook:
@@ -87,6 +137,13 @@ class PriceBook:
             for each in sorted(folder.iterdir(), key=lambda each: each.name)
         }
         self._read: dict[str, Mapping[tuple[str, PurchaseOption], PriceHistory]] = {}
+        self._own: Mapping[tuple[str, str], Price] = {}
+
+    def with_own(self, region: str, prices: Mapping[str, Price]) -> "PriceBook":
+        """The same book, in which `prices` by item stand before the list's of `region`."""
+        found = copy(self)
+        found._own = {**self._own, **{(region, item): price for item, price in prices.items()}}
+        return found
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -108,10 +165,23 @@ class PriceBook:
         Raises:
             UnknownPriceError: if there is none for that day; the text says where there is one.
         """
+        if option == "on_demand" and (region, item) in self._own:
+            return self._own[region, item]
+        return self._history(item, region, option).on(day)
+
+    def range_on(self, item: str, region: str, day: date) -> PriceRange:
+        """The spot prices of `item` that were read in `region` up to `day`.
+
+        Raises:
+            UnknownPriceError: if there is none.
+        """
+        return self._history(item, region, "spot").range_on(day)
+
+    def _history(self, item: str, region: str, option: PurchaseOption) -> PriceHistory:
         history = self.histories(region).get((item, option))
         if history is not None:
-            return history.on(day)
-        words = {"on_demand": "on-demand", "capacity_block": "Capacity Block"}[option]
+            return history
+        words = _OPTION_WORDS[option]
         elsewhere = [each for each in self.regions if self._has(each, item, option)]
         known = f"known in {', '.join(elsewhere)}" if elsewhere else "known in no region"
         raise UnknownPriceError(f"no {words} price of {item} in {region}; {known}")

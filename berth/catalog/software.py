@@ -1,8 +1,10 @@
 """Software that runs on a cluster: versions, images and charts that were chosen together."""
 
 from collections.abc import Mapping
+from datetime import date
 from functools import cache
 from importlib.resources import files
+from math import inf
 from typing import Annotated, Literal
 
 import yaml
@@ -54,6 +56,23 @@ class Kubernetes(Entry):
     ]
     """Oldest first."""
     source: Source
+    standard_support_ends: Mapping[str, date]
+    """By version, oldest first; from that day on EKS bills extended support. A version above the
+    newest here has standard support, as far as was read."""
+    support_source: Source
+
+    def is_extended(self, version: str, day: date) -> bool:
+        """Whether a cluster of `version` is billed as one in extended support on `day`."""
+        ends_on = self.standard_support_ends.get(version)
+        if ends_on is None:
+            return _minor(version) < _minor(next(iter(self.standard_support_ends)))
+        return day >= ends_on
+
+
+def _minor(version: str) -> float:
+    """1.29 as 29; a text that is no version is above every version."""
+    _, _, minor = version.partition(".")
+    return int(minor) if minor.isdecimal() else inf
 
 
 class EksAddons(Entry):

@@ -9,15 +9,18 @@ from datetime import date
 from berth.catalog.compatibility import load_compatibility
 from berth.catalog.entry import Source
 from berth.catalog.gpu import load_gpus
+from berth.catalog.gpu_cloud import load_cloud_readings
 from berth.catalog.instance import load_instances
 from berth.catalog.model import load_models
 from berth.catalog.price import load_prices
 from berth.catalog.software import load_software
+from berth.cli.refresh_prices import add_options, refresh_prices
 from berth.config.nearest import did_you_mean
 from berth.config.problems import plain
 
 Row = Mapping[str, str | int | float]
 DEFAULT_REGION = "us-east-1"
+REFRESH = "refresh-prices"
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -27,7 +30,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="GPUs, instance types, models, software and prices",
         description="Lists what Berth knows, with the day someone last looked and the source.",
     )
-    parser.add_argument("what", choices=sorted(LISTS), metavar="|".join(sorted(LISTS)))
+    choices = [*sorted(LISTS), REFRESH]
+    parser.add_argument("what", choices=choices, metavar="|".join(choices))
     parser.add_argument("name", nargs="?", metavar="TEXT", help="only rows whose name has this")
     parser.add_argument("--region", default=DEFAULT_REGION, help=f"of prices; {DEFAULT_REGION}")
     parser.add_argument(
@@ -37,16 +41,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="of prices: only those in force that were read more than so many days ago, as in 90d",
     )
     parser.add_argument("--json", action="store_true", help="the rows as JSON")
+    add_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the rows; 2 if the region is unknown or no name has the text."""
     regions = load_prices().regions
-    if args.what == "prices" and args.region not in regions:
+    if args.what in ("prices", REFRESH) and args.region not in regions:
         hint = did_you_mean(args.region, regions, f"known are {', '.join(regions)}")
         return _refuse(f"no price in the region {plain(args.region)} is known; {hint}")
     if args.older_than is not None and args.what != "prices":
         return _refuse(f"--older-than is of prices, not of {args.what}; leave it out")
+    if args.what == REFRESH:
+        return refresh_prices(args, date.today())
     wanted = (args.name or "").casefold()
     rows = [row for row in LISTS[args.what](args.region) if wanted in str(row["name"]).casefold()]
     if args.older_than is not None:
@@ -156,11 +163,23 @@ def _prices(region: str) -> Iterator[Row]:
                 "name": item,
                 "option": option,
                 "usd": str(price.usd),
+                "usd_low": "" if price.usd_low is None else str(price.usd_low),
                 "unit": history.unit,
                 "from": str(price.from_date),
                 "evidence": price.evidence,
                 **_seen(price.source),
             }
+    for reading in load_cloud_readings():
+        yield {
+            "name": f"{reading.gpu} at {reading.cloud}",
+            "option": "other cloud",
+            "usd": str(reading.usd_per_gpu_hour),
+            "usd_low": "",
+            "unit": "GPU-hour",
+            "from": str(reading.from_date),
+            "evidence": reading.evidence,
+            **_seen(reading.source),
+        }
 
 
 LISTS: Mapping[str, Callable[[str], Iterator[Row]]] = {

@@ -182,17 +182,18 @@ def _of_state(deployment: Any) -> Iterator[Resource]:
     resources = deployment.get("resources") if isinstance(deployment, Mapping) else None
     for entry in resources if isinstance(resources, list) else ():
         if isinstance(entry, Mapping) and not entry.get("delete"):
-            yield from _of_engine(entry)
+            yield from engine_resources(entry)
 
 
 def _of_preview(steps: list[Any]) -> Iterator[Resource]:
     for step in steps:
         state = step.get("newState") if isinstance(step, Mapping) else None
         if isinstance(state, Mapping) and "delete" not in str(step.get("op")):
-            yield from _of_engine(state)
+            yield from engine_resources(state)
 
 
-def _of_engine(state: Mapping[str, Any]) -> Iterator[Resource]:
+def engine_resources(state: Mapping[str, Any]) -> Iterator[Resource]:
+    """The resource of a state as the engine writes it; none for the engine's own."""
     token, urn = str(state.get("type") or ""), str(state.get("urn") or "")
     if not token or token.startswith("pulumi:"):
         return

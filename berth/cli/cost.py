@@ -3,13 +3,17 @@
 import argparse
 import json
 import sys
+from dataclasses import replace
 from datetime import date
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Final
 
 from berth.cli.cost_inputs import (
     Asked,
     Priced,
     content,
+    own_prices,
     price_engine_document,
     price_stack,
     shown_name,
@@ -23,6 +27,7 @@ from berth.cli.limits import (
     verdict,
     verdict_document,
 )
+from berth.config.prices import PRICES_FILE
 from berth.config.read import stack_file
 from berth.costs.document import estimate_document
 from berth.costs.resources.documents import DocumentError
@@ -48,6 +53,22 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--as-of", type=day_of, metavar="DAY", help="prices of this day; today when left out"
     )
+    parser.add_argument(
+        "--prices",
+        type=Path,
+        metavar="FILE",
+        help=f"what the owner of FILE pays; {PRICES_FILE} of the project when left out",
+    )
+    parser.add_argument(
+        "--cold-start", action="store_true", help="what it takes to start the servers, in the text"
+    )
+    parser.add_argument(
+        "--break-even",
+        type=_usd,
+        metavar="USD",
+        help="price of a million output tokens that a server of unknown speed is held against; the "
+        "budget's, else 1",
+    )
     add_limit_options(parser)
     parser.add_argument("--json", action="store_true", help="the estimate as JSON")
 
@@ -62,6 +83,9 @@ def run(args: argparse.Namespace) -> int:
         return 2
     try:
         priced = _priced(args)
+        if args.break_even is not None:
+            better = replace(priced.estimate, break_even_usd=args.break_even)
+            priced = replace(priced, estimate=better)
         found = verdict(priced, None, repository_limits(args.guardrails), args.override)
     except (DocumentError, ProjectMissingError) as error:
         print(error, file=sys.stderr)
@@ -71,22 +95,38 @@ def run(args: argparse.Namespace) -> int:
         json.dump(document | {"guardrails": verdict_document(found)}, sys.stdout, indent=2)
         print()
     else:
-        print("\n".join(cost_lines(priced.estimate)))
+        print("\n".join(cost_lines(priced.estimate, cold_start=args.cold_start)))
     return say_breaches([found])
 
 
 def _priced(args: argparse.Namespace) -> Priced:
     if args.stack is not None:
-        return price_stack(_stack_path(args.stack))
-    return price_engine_document(
-        content(args.file), shown_name(args.file), Asked(region=args.region, day=args.as_of)
-    )
+        prices = None if args.prices is None else own_prices(args.prices)
+        return price_stack(_stack_path(args.stack), prices=prices)
+    return price_engine_document(content(args.file), shown_name(args.file), _asked(args))
+
+
+def _asked(args: argparse.Namespace) -> Asked:
+    return Asked(region=args.region, day=args.as_of, prices=own_prices(args.prices))
 
 
 def _stack_path(name: str) -> Path:
     if name.endswith(".yaml"):
         return Path(name)
     return stack_file(name, find_project(Path.cwd()) / "stacks")
+
+
+def _usd(text: str) -> Decimal:
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        found = Decimal(0)
+    if not found.is_finite() or not 0 < found <= MOST_USD:
+        raise argparse.ArgumentTypeError(f"{text} is no amount above 0; write it as 2.50")
+    return found
+
+
+MOST_USD: Final = 1_000_000
 
 
 def day_of(text: str) -> date:

@@ -16,6 +16,7 @@ from berth.cli.cost_inputs import (
     Asked,
     Priced,
     content,
+    own_prices,
     price_both_sides,
     price_document,
     price_stack,
@@ -157,7 +158,7 @@ def _usage(args: argparse.Namespace) -> str | None:
 
 
 def _of_files(args: argparse.Namespace) -> Sides:
-    asked = Asked(region=args.region, day=args.as_of)
+    asked = Asked(region=args.region, day=args.as_of, prices=own_prices(None))
     if len(args.files) == 1:
         (name,) = args.files
         before, after = price_both_sides(content(name), shown_name(name), asked)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +11,10 @@ import msgspec
 
 from berth.catalog.load import load_catalog
 from berth.catalog.price import PriceBook
+from berth.cli.pod_uses import pod_uses
 from berth.cli.stack_plan import plan_of_settings, planned_stack
 from berth.config.nearest import did_you_mean
+from berth.config.prices import PRICES_FILE, OwnPrices, find_prices, read_prices
 from berth.costs.bought import PriceList
 from berth.costs.diff import NO_ESTIMATE
 from berth.costs.estimate import Estimate
@@ -26,6 +28,9 @@ from berth.costs.resources.documents import (
 )
 from berth.costs.resources.estimate_resources import estimate_resources
 from berth.costs.resources.settings import region_of, settings_of
+from berth.costs.resources.values import ImpossibleValueError
+from berth.engine.project import ProjectMissingError, find_project
+from berth.planner.own_prices import own_book, unknown_items
 from berth.planner.plan import Plan
 
 STACK_TYPE: Final = "pulumi:pulumi:Stack"
@@ -50,6 +55,8 @@ class Asked:
 
     region: str | None
     day: date | None
+    prices: OwnPrices = field(default_factory=OwnPrices)
+    """What the repository pays in place of list prices."""
 
 
 class _Written(msgspec.Struct):
@@ -60,8 +67,15 @@ class _Written(msgspec.Struct):
     stack: str = ""
 
 
-def price_stack(path: Path, book: PriceBook | None = None) -> Priced:
-    """The stack in the file at `path`, at the prices of `book`; the catalog's when left out.
+def price_stack(
+    path: Path, book: PriceBook | None = None, prices: OwnPrices | None = None
+) -> Priced:
+    """The stack in the file at `path`.
+
+    Args:
+        path: of the stack file.
+        book: the price list; the catalog's when left out.
+        prices: what the owner pays; that of the project when left out.
 
     Raises:
         ConfigError: if it cannot be read.
@@ -70,7 +84,7 @@ def price_stack(path: Path, book: PriceBook | None = None) -> Priced:
     catalog = load_catalog()
     if book is not None:
         catalog = replace(catalog, prices=book)
-    plan = planned_stack(path).plan
+    plan = planned_stack(path, prices).plan
     name = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
     return Priced(estimate=estimate(plan, catalog), stack=name, day=plan.as_of, plan=plan)
 
@@ -83,7 +97,7 @@ def price_engine_document(data: bytes, where: str, asked: Asked) -> Priced:
         ConfigError, PlanError: if the settings in it cannot be read or planned.
     """
     document = _whole(data, where)
-    plan = plan_of_settings(settings_of(document), where)
+    plan = plan_of_settings(settings_of(document), where, asked.prices)
     return _after(document, where, asked, plan)
 
 
@@ -96,7 +110,7 @@ def price_document(data: bytes, where: str, asked: Asked) -> Priced:
     if written is not None:
         return Priced(estimate=written[0], stack=written[1], day=asked.day or date.today())
     document = _whole(data, where)
-    plan = plan_of_settings(settings_of(document), where)
+    plan = plan_of_settings(settings_of(document), where, asked.prices)
     if plan is None and (recorded := _recorded(document.after)) is not None:
         return Priced(estimate=recorded, stack=document.stack, day=asked.day or date.today())
     return _after(document, where, asked, plan)
@@ -109,15 +123,29 @@ def price_both_sides(data: bytes, where: str, asked: Asked) -> tuple[Priced, Pri
         raise DocumentError(
             f"{where}: an export shows one state of a stack; give the one before and the one after"
         )
-    plan = plan_of_settings(settings_of(document), where)
+    plan = plan_of_settings(settings_of(document), where, asked.prices)
     after = _after(document, where, asked, plan)
     recorded = _recorded(document.before)
     if recorded is None and not document.before.resources:
         recorded = NO_ESTIMATE
     if recorded is None:
         prices = _prices(document, where, asked, plan)
-        recorded = estimate_resources(document.before, load_catalog(), prices)
+        recorded = _of_side(document.before, where, prices, None)
     return replace(after, estimate=recorded), after
+
+
+def own_prices(stated: Path | None) -> OwnPrices:
+    """The prices in the file that is named, else in the project's `prices.yaml`; maybe none.
+
+    Raises:
+        ConfigError: if the file cannot be read.
+    """
+    if stated is not None:
+        return read_prices(stated)
+    try:
+        return find_prices(find_project(Path.cwd()))
+    except ProjectMissingError:
+        return find_prices(Path.cwd())
 
 
 def content(name: str) -> bytes:
@@ -154,8 +182,16 @@ def _whole(data: bytes, where: str) -> EngineDocument:
 
 def _after(document: EngineDocument, where: str, asked: Asked, plan: Plan | None) -> Priced:
     prices = _prices(document, where, asked, plan)
-    found = estimate_resources(document.after, load_catalog(), prices, plan)
+    found = _of_side(document.after, where, prices, plan)
     return Priced(estimate=found, stack=document.stack, day=prices.day, plan=plan)
+
+
+def _of_side(side: Side, where: str, prices: PriceList, plan: Plan | None) -> Estimate:
+    try:
+        pods = pod_uses(side) if plan is None else None
+        return estimate_resources(side, load_catalog(), prices, plan, pods)
+    except ImpossibleValueError as error:
+        raise DocumentError(f"{where}: {error}; mend it in the stack and preview again") from None
 
 
 def _prices(document: EngineDocument, where: str, asked: Asked, plan: Plan | None) -> PriceList:
@@ -167,7 +203,12 @@ def _prices(document: EngineDocument, where: str, asked: Asked, plan: Plan | Non
     if region is not None and (problem := unknown_region(region)):
         raise DocumentError(f"{where}: {problem}")
     day = asked.day or (plan.as_of if plan is not None else date.today())
-    return PriceList(book=load_catalog().prices, region=region, day=day)
+    own = plan.prices if plan is not None else asked.prices.of(region)
+    if plan is None:
+        for item, fix in unknown_items(own, load_catalog()).items():
+            raise DocumentError(f"{PRICES_FILE}: {item}: is nothing that has a price; {fix}")
+    book = own_book(load_catalog().prices, own, region, day)
+    return PriceList(book=book, region=region, day=day)
 
 
 def _written(data: bytes, where: str) -> tuple[Estimate, str] | None:

@@ -8,16 +8,43 @@ from berth.costs.money import with_commas
 from berth.costs.render import estimate_lines
 
 
-def cost_lines(estimate: Estimate) -> list[str]:
-    """The whole page."""
-    return [*estimate_lines(estimate), *_servers(estimate), *_idle(estimate)]
+def cost_lines(estimate: Estimate, *, cold_start: bool = False) -> list[str]:
+    """The whole page; with what it takes to start the servers where that is asked for."""
+    starts = _cold_starts(estimate) if cold_start else ()
+    return [*estimate_lines(estimate), *_servers(estimate), *_idle(estimate), *starts]
+
+
+def _cold_starts(estimate: Estimate) -> Iterator[str]:
+    yield "cold start, all replicas at once on nodes that are there:"
+    for each in estimate.cold_starts:
+        seconds = f"{each.seconds} s"
+        if each.seconds_at_most != each.seconds:
+            seconds = f"{each.seconds} to {each.seconds_at_most} s"
+        gpus, traffic = (
+            "unknown" if usd is None else f"{with_commas(usd)} USD"
+            for usd in (each.gpu_usd, each.traffic_usd)
+        )
+        yield (
+            f"  {each.server}, {each.words}: {seconds}; GPUs that wait {gpus}, traffic {traffic}"
+        )
+    if not estimate.cold_starts:
+        yield "  of no server: it is known for those of a stack of Berth"
 
 
 def _servers(estimate: Estimate) -> Iterator[str]:
     if estimate.servers:
         yield "model servers:"
     for server in estimate.servers:
-        yield f"  {server.name} on {server.tier}: {_money(server)}{_tokens(server)}"
+        needed = server.break_even_tokens_per_s(estimate.break_even_usd)
+        said = (
+            ""
+            if needed is None
+            else (
+                f"; {with_commas(estimate.break_even_usd)} USD per million output tokens needs "
+                f"{needed:,.0f} of them a second on average"
+            )
+        )
+        yield f"  {server.name} on {server.tier}: {_money(server)}{_tokens(server)}{said}"
 
 
 def _money(server: ServerCost) -> str:
@@ -40,6 +67,7 @@ def _tokens(server: ServerCost) -> str:
         said += (
             f", at {server.utilization:.0%} of what it can answer; "
             f"{with_commas(server.at_full_load)} at full load"
+            f"; {with_commas(server.unused_usd_per_hour or Decimal(0))} USD an hour serve nothing"
         )
     return said
 

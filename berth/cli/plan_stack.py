@@ -7,12 +7,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from berth.catalog.load import load_catalog
 from berth.cli.load_page import speed_lines
 from berth.cli.plan_page import memory_lines
 from berth.cli.stack_plan import planned_stack
 from berth.config.read import stack_file
+from berth.costs.document import priced_plan_document
+from berth.costs.from_plan import estimate
 from berth.engine.project import find_project
-from berth.planner.document import plan_document
 from berth.planner.plan import Plan, ServerPlan
 from berth.planner.start import StartFinding, start_document
 
@@ -32,7 +34,10 @@ def plan_stack(stack: str, *, as_json: bool) -> int:
     if as_json:
         print(
             json.dumps(
-                {"stack": stack} | plan_document(plan) | {"start": start_document(start)}, indent=2
+                {"stack": stack}
+                | priced_plan_document(plan, estimate(plan, load_catalog()))
+                | {"start": start_document(start)},
+                indent=2,
             )
         )
     else:

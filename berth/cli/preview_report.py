@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from berth.config.budget import Guardrails
-from berth.costs.document import estimate_document
+from berth.costs.document import estimate_document, priced_plan_document
 from berth.costs.estimate import Estimate
 from berth.costs.guardrails import BUDGET_EXCEEDED, Judged, breaches, stack_limits
 from berth.engine.preview import EnginePreview
-from berth.planner.document import plan_document
 from berth.planner.plan import Plan
 from berth.planner.start import StartFinding, start_document
 from berth.rules.finding import NotChecked, split_message
@@ -105,7 +104,7 @@ def report_document(report: Report) -> dict[str, Any]:
             {"urn": r.urn, "type": r.type, "name": r.name, "op": r.op}
             for r in report.preview.resources
         ],
-        "plan": plan_document(report.plan),
+        "plan": priced_plan_document(report.plan, report.estimate),
         "policies": [
             {
                 "kind": finding.kind,

@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from berth.catalog.load import load_catalog
+from berth.config.prices import OwnPrices, find_prices, with_prices
 from berth.config.read import parse_stack, read_stack_file, with_lines
 from berth.config.stack import HF_TOKEN_KEY
 from berth.planner.account import Account
@@ -24,14 +25,19 @@ class PlannedStack:
     start: Sequence[StartFinding]
 
 
-def planned_stack(path: Path) -> PlannedStack:
+def planned_stack(path: Path, prices: OwnPrices | None = None) -> PlannedStack:
     """Plan the stack in the file at `path`, with what is assumed of an account.
+
+    Args:
+        path: of the stack file.
+        prices: what its owner pays; that of the project when left out.
 
     Raises:
         ConfigError: if it cannot be read.
         PlanError: if it cannot be planned as written; each line says where in the file.
     """
     config = read_stack_file(path, date.today())
+    config = with_prices(config, prices or find_prices(_project_of(path)))
     catalog = load_catalog()
     account = Account.assumed(config.region, catalog)
     try:
@@ -42,10 +48,17 @@ def planned_stack(path: Path) -> PlannedStack:
     return PlannedStack(plan=plan, start=check_start(config, plan, catalog, account))
 
 
-def plan_of_settings(settings: Mapping[str, object], where: str) -> Plan | None:
+def plan_of_settings(
+    settings: Mapping[str, object], where: str, prices: OwnPrices | None = None
+) -> Plan | None:
     """The plan of a stack's settings by full key, texts of JSON already decoded.
 
     None where the settings are not of a stack of Berth.
+
+    Args:
+        settings: by full key.
+        where: what messages call them.
+        prices: of the repository.
 
     Raises:
         ConfigError: if they cannot be read.
@@ -54,7 +67,7 @@ def plan_of_settings(settings: Mapping[str, object], where: str) -> Plan | None:
     if "berth:tiers" not in settings:
         return None
     plain = {key: value for key, value in settings.items() if key != HF_TOKEN_KEY}
-    config = parse_stack(plain, where, date.today())
+    config = with_prices(parse_stack(plain, where, date.today()), prices or OwnPrices())
     catalog = load_catalog()
     return make_plan(config, catalog, Account.assumed(config.region, catalog), {})
 

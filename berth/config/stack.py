@@ -24,6 +24,7 @@ from berth.config.cluster import (
     RolesAnywhere,
 )
 from berth.config.model import Config
+from berth.config.prices import Prices
 from berth.config.tier import EksTier, ExistingTier, HybridTier, TierConfig
 from berth.config.values import (
     CachedShare,
@@ -203,5 +204,10 @@ class StackConfig(Config):
         None
     )
     """A mirror for every image, and the secret to pull from it."""
+    prices: Annotated[Prices, Wanted("prices by instance type", "{p5.48xlarge: {usd: 31.20}}")] = (
+        Field(default_factory=dict)
+    )
+    """What the owner pays in place of a list price: savings plans, contracts. Those of
+    `prices.yaml` beside Pulumi.yaml hold where the stack says nothing."""
     budget: Annotated[BudgetConfig, Wanted("a budget", "{monthly_usd: 90000}")] | None = None
     """Limits, above which the stack is refused or warned of."""

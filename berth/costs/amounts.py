@@ -49,6 +49,8 @@ def line_amounts(line: CostLine | None) -> Amounts:
 
 def at_price(line: CostLine, usd_per_unit: Decimal) -> Amounts:
     """What the quantities of `line` cost at another price per unit."""
+    if usd_per_unit == line.usd_per_unit:
+        return line_amounts(line)  # its floor may have a price of its own
 
     def usd(quantity: Decimal) -> Decimal:
         return (quantity * usd_per_unit / line.hours_per_unit).quantize(HOURLY_DIGITS)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from berth.catalog.price import Price, PriceBook, PurchaseOption
+from berth.catalog.price import Price, PriceBook, PriceRange, PurchaseOption
 from berth.catalog.price import UnknownPriceError as UnknownPriceError
 from berth.costs.estimate import CapacityType, CostLine, PriceSource, Unpriced
 
@@ -29,6 +29,14 @@ class PriceList:
         """
         return self.book.on(item, self.region or "", option, self.day)
 
+    def spot_range(self, item: str) -> PriceRange:
+        """The spot prices that were read.
+
+        Raises:
+            UnknownPriceError: if there is none.
+        """
+        return self.book.range_on(item, self.region or "", self.day)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bought:
@@ -52,10 +60,11 @@ def priced(bought: Bought, prices: PriceList) -> CostLine | Unpriced:
         price = prices.find(bought.item, bought.option)
     except UnknownPriceError as error:
         return Unpriced(resource=bought.resource, reason=f"{bought.name}: {error}")
+    own = price.bought_as
     floor, planned, ceiling = (Decimal(quantity) for quantity in bought.quantities)
     return CostLine(
         name=bought.name,
-        detail=bought.detail,
+        detail=bought.detail if own is None else f"{bought.detail}, at the price of {own}",
         resource=bought.resource,
         tier=bought.tier,
         unit=bought.unit,
@@ -67,7 +76,7 @@ def priced(bought: Bought, prices: PriceList) -> CostLine | Unpriced:
         price=price_source(price),
         item=bought.item,
         region=prices.region,
-        capacity_type=bought.capacity_type,
+        capacity_type=bought.capacity_type if own is None else "OWN",
     )
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, ServerCost, Total, sum_usd
 from berth.costs.money import amount, cents, exact, per_hour, to_the_last_digit
+from berth.planner.document import plan_document
+from berth.planner.plan import Plan
 
 
 def estimate_document(estimate: Estimate) -> dict[str, Any]:
@@ -18,10 +20,27 @@ def estimate_document(estimate: Estimate) -> dict[str, Any]:
         "at_least": estimate.at_least,
         "one_off": [one_off_document(each) for each in estimate.one_off],
         "lines": [line_document(line) for line in estimate.lines],
-        "servers": [server_document(each) for each in estimate.servers],
+        "servers": [
+            server_document(each)
+            | {"unused_usd_per_hour": _maybe(each.unused_usd_per_hour)}
+            | _break_even(each, estimate)
+            | _starts(each, estimate)
+            for each in estimate.servers
+        ],
         "idle": _idle(estimate),
         "unpriced": unpriced_document(estimate),
     }
+
+
+def priced_plan_document(plan: Plan, estimate: Estimate) -> dict[str, Any]:
+    """A plan as others read it, each model server with what it costs."""
+    document = plan_document(plan)
+    for server in estimate.servers:
+        document["servers"][server.name]["cost"] = {
+            "usd_per_hour": _maybe(server.usd_per_hour),
+            "usd_per_1m_output_tokens": _maybe(server.usd_per_1m_output_tokens),
+        }
+    return document
 
 
 def unpriced_document(estimate: Estimate) -> list[dict[str, str]]:
@@ -52,11 +71,18 @@ def line_document(line: CostLine) -> dict[str, Any]:
         "ceiling_quantity": amount(line.ceiling_quantity),
         "unit": line.unit,
         "usd_per_unit": exact(line.usd_per_unit),
+        **_low(line),
         "floor_usd_per_hour": to_the_last_digit(line.floor_usd_per_hour),
         "plan_usd_per_hour": to_the_last_digit(line.plan_usd_per_hour),
         "ceiling_usd_per_hour": to_the_last_digit(line.ceiling_usd_per_hour),
         "price": _price(line.price),
     }
+
+
+def _low(line: CostLine) -> dict[str, str]:
+    """The lowest reading, only of a line whose price moves."""
+    low = line.low_usd_per_unit
+    return {} if low is None else {"low_usd_per_unit": exact(low)}
 
 
 def one_off_document(one_off: OneOff) -> dict[str, Any]:
@@ -97,14 +123,49 @@ def server_document(server: ServerCost) -> dict[str, Any]:
     }
 
 
+def _break_even(server: ServerCost, estimate: Estimate) -> dict[str, Any]:
+    """The speed that a price of tokens needs; nothing where the price is known."""
+    needed = server.break_even_tokens_per_s(estimate.break_even_usd)
+    if needed is None:
+        return {}
+    return {
+        "break_even": {
+            "usd_per_1m_output_tokens": exact(estimate.break_even_usd),
+            "output_tokens_per_s": f"{needed:.1f}",
+        }
+    }
+
+
+def _starts(server: ServerCost, estimate: Estimate) -> dict[str, Any]:
+    """Bringing up all replicas at once, by each way that weights can take."""
+    starts = [
+        {
+            "path": each.path,
+            "seconds": each.seconds,
+            "seconds_at_most": each.seconds_at_most,
+            "gpu_usd": _maybe(each.gpu_usd),
+            "traffic_usd": _maybe(each.traffic_usd),
+        }
+        for each in estimate.cold_starts
+        if each.server == server.name
+    ]
+    return {"cold_start": starts} if starts else {}
+
+
 def _maybe(usd: Decimal | None) -> str | None:
     return None if usd is None else per_hour(usd)
 
 
 def _idle(estimate: Estimate) -> dict[str, Any]:
+    unused = (
+        each.unused_usd_per_hour
+        for each in estimate.servers
+        if each.unused_usd_per_hour is not None and not each.is_paid_once
+    )
     return {
         "gpus": sum(each.gpus for each in estimate.idle),
         "usd_per_hour": to_the_last_digit(sum_usd(each.usd_per_hour for each in estimate.idle)),
+        "load_below_capacity_usd_per_hour": to_the_last_digit(sum_usd(unused)),
         "parts": [
             {
                 "tier": each.tier,

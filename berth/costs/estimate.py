@@ -52,6 +52,9 @@ class CostLine:
     tier: str | None
     unit: str
     usd_per_unit: Decimal
+    """Of spot nodes the highest reading."""
+    low_usd_per_unit: Decimal | None = None
+    """Lowest reading of a price that moves, at which the floor is counted; None: it is fixed."""
     hours_per_unit: Decimal = Decimal(1)
     """Hours that one unit price covers: 1, or a month for a price per GB and month."""
     floor_quantity: Decimal
@@ -68,20 +71,21 @@ class CostLine:
     @property
     def floor_usd_per_hour(self) -> Decimal:
         """At the fewest nodes."""
-        return self._usd_per_hour(self.floor_quantity)
+        price = self.usd_per_unit if self.low_usd_per_unit is None else self.low_usd_per_unit
+        return self._usd_per_hour(self.floor_quantity, price)
 
     @property
     def plan_usd_per_hour(self) -> Decimal:
         """At the planned nodes."""
-        return self._usd_per_hour(self.plan_quantity)
+        return self._usd_per_hour(self.plan_quantity, self.usd_per_unit)
 
     @property
     def ceiling_usd_per_hour(self) -> Decimal:
         """At the most nodes."""
-        return self._usd_per_hour(self.ceiling_quantity)
+        return self._usd_per_hour(self.ceiling_quantity, self.usd_per_unit)
 
-    def _usd_per_hour(self, quantity: Decimal) -> Decimal:
-        return (quantity * self.usd_per_unit / self.hours_per_unit).quantize(HOURLY_DIGITS)
+    def _usd_per_hour(self, quantity: Decimal, usd_per_unit: Decimal) -> Decimal:
+        return (quantity * usd_per_unit / self.hours_per_unit).quantize(HOURLY_DIGITS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +140,40 @@ class ServerCost:
     utilization: Decimal | None = None
     """The planned load as a share of what the replicas can answer."""
 
+    @property
+    def unused_usd_per_hour(self) -> Decimal | None:
+        """The part that is paid for requests which the planned load does not have."""
+        if self.usd_per_hour is None or self.utilization is None:
+            return None
+        return self.usd_per_hour * max(Decimal(0), 1 - self.utilization)
+
+    def break_even_tokens_per_s(self, usd_per_1m: Decimal) -> Decimal | None:
+        """Output tokens, all hours on average, at which a million of them cost `usd_per_1m`.
+
+        None where the price of a million is known, or that of the nodes is not.
+        """
+        if self.usd_per_hour is None or self.usd_per_1m_output_tokens is not None:
+            return None
+        return self.usd_per_hour / usd_per_1m * 1_000_000 / 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColdStart:
+    """One server, all replicas at once, by one way."""
+
+    server: str
+    path: str
+    words: str
+    seconds: int
+    """Until the last replica answers, where the way is as fast as it was seen."""
+    seconds_at_most: int
+    """Where it is as slow as it was seen."""
+    gpu_usd: Decimal | None
+    """Paid for the GPUs meanwhile, at the slow end; None: their price is not known. Of a Capacity
+    Block it is a part of what was paid before."""
+    traffic_usd: Decimal | None
+    """Paid for the GB on their way; None: a price is not known in this region."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
@@ -157,6 +195,10 @@ class Estimate:
     unpriced: Sequence[Unpriced]
     servers: Sequence[ServerCost] = ()
     idle: Sequence[Idle] = ()
+    cold_starts: Sequence[ColdStart] = ()
+    """Of the servers of a plan."""
+    break_even_usd: Decimal = Decimal(1)
+    """What a million output tokens are to cost, where the speed of a server is not known."""
 
     @property
     def floor(self) -> Total:

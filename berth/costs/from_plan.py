@@ -1,9 +1,11 @@
 """An estimate from a plan: every line at the fewest, the planned and the most nodes."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
+from berth.catalog.gpu_cloud import readings_of
 from berth.catalog.load import Catalog
 from berth.config.stack import (
     CapacityBlock,
@@ -14,9 +16,13 @@ from berth.config.stack import (
 )
 from berth.costs import kinds
 from berth.costs.bought import Bought, PriceList, UnknownPriceError, price_source, priced
+from berth.costs.cold_start import cold_starts
 from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, Unpriced
 from berth.costs.kinds import GPU_NODES
+from berth.costs.money import exact
 from berth.costs.servers import PoolUse, ServerUse, plan_uses, server_costs
+from berth.costs.spot import spot_nodes
+from berth.planner.own_prices import own_book
 from berth.planner.plan import NetworkPlan, Plan, PoolPlan, SystemPool
 
 Found = CostLine | OneOff | Unpriced
@@ -28,7 +34,8 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
     Something without a price there is in `unpriced`, never counted as zero or at another region's
     price. What depends on use alone, such as traffic, is not in the estimate.
     """
-    prices = PriceList(book=catalog.prices, region=plan.region, day=plan.as_of)
+    book = own_book(catalog.prices, plan.prices, plan.region, plan.as_of)
+    prices = PriceList(book=book, region=plan.region, day=plan.as_of)
     found: list[Found] = []
     for pool in plan.pools.values():
         found.extend(pool_nodes(pool, plan, prices))
@@ -39,8 +46,18 @@ def estimate(plan: Plan, catalog: Catalog) -> Estimate:
                 pool.tier, nodes, mib_per_s=pool.root_disk_throughput_mib_per_s, tier=pool.tier
             )
             found.extend(priced(each, prices) for each in (disks, *faster))
-    found.extend(priced(bought, prices) for bought in _around(plan))
-    return estimate_of(found, *plan_uses(plan))
+    found.extend(priced(bought, prices) for bought in _around(plan, catalog))
+    return estimate_of_plan(found, plan, catalog, prices)
+
+
+def estimate_of_plan(
+    found: Sequence[Found], plan: Plan, catalog: Catalog, prices: PriceList
+) -> Estimate:
+    """The parts by kind, with what the servers of `plan` cost and what it takes to start them."""
+    whole = estimate_of(found, *plan_uses(plan))
+    starts = cold_starts(plan, whole.servers, catalog, prices)
+    limit = plan.budget.usd_per_1m_output_tokens if plan.budget is not None else None
+    return replace(whole, cold_starts=starts, break_even_usd=limit or whole.break_even_usd)
 
 
 def estimate_of(
@@ -67,8 +84,8 @@ def pool_nodes(pool: PoolPlan, plan: Plan, prices: PriceList) -> Iterator[Found]
         case None:
             yield _owned_nodes(pool, plan)
         case SpotCapacity():
-            reason = f"the spot price of {instance_type} moves, and no reading is kept"
-            yield Unpriced(resource=pool.tier, reason=reason)
+            types = (instance_type, *pool.spot_types)
+            yield from spot_nodes(types, pool.tier, nodes, prices, tier=pool.tier)
         case CapacityBlock() as block:
             yield from _block_nodes(pool, block, plan, prices)
         case OnDemandCapacity():
@@ -82,10 +99,12 @@ def pool_nodes(pool: PoolPlan, plan: Plan, prices: PriceList) -> Iterator[Found]
         yield priced(kinds.hybrid_fee(pool.vcpus_per_node, pool.tier, nodes), prices)
 
 
-def _around(plan: Plan) -> Iterator[Bought]:
+def _around(plan: Plan, catalog: Catalog) -> Iterator[Bought]:
     """What a new cluster takes besides its pools; nothing for a cluster that exists."""
     if isinstance(plan.cluster, NewCluster):
-        yield kinds.control_planes(plan.cluster.kubernetes_version)
+        version = plan.cluster.kubernetes_version
+        extended = catalog.software.kubernetes.is_extended(version, plan.as_of)
+        yield kinds.control_planes(version, extended=extended)
         yield kinds.kms_keys(kinds.CLUSTER_KEY, "cluster")
     if plan.system_pool is not None:
         yield from _system_nodes(plan.system_pool)
@@ -110,7 +129,8 @@ def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
     usd = plan.usd_per_gpu_hour.get(pool.tier)
     if usd is None:
         key = f"berth:tiers.{pool.tier}.usd_per_gpu_hour"
-        return Unpriced(resource=pool.tier, reason=f"{key} is not given")
+        reason = f"{key} is not given{_asked_elsewhere(pool, plan)}"
+        return Unpriced(resource=pool.tier, reason=reason)
     return CostLine(
         name=GPU_NODES,
         detail=f"{pool.gpu}, {_whose(pool)} of {pool.gpus_per_node} GPUs",
@@ -124,6 +144,18 @@ def _owned_nodes(pool: PoolPlan, plan: Plan) -> CostLine | Unpriced:
         price=PriceSource(source="the stack's own usd_per_gpu_hour", date=plan.as_of),
         item=pool.gpu,
         capacity_type="OWN",
+    )
+
+
+def _asked_elsewhere(pool: PoolPlan, plan: Plan) -> str:
+    """Between what clouds ask for such a GPU, which is no price of this stack."""
+    found = readings_of(pool.gpu, plan.as_of)
+    if not found:
+        return ""
+    low, high = found[0], found[-1]
+    return (
+        f"; clouds ask {exact(low.usd_per_gpu_hour)} ({low.cloud}, {low.from_date}) to "
+        f"{exact(high.usd_per_gpu_hour)} ({high.cloud}, {high.from_date})"
     )
 
 

@@ -1,6 +1,7 @@
 """The kinds of lines: one function per thing that is bought, with its name and its unit."""
 
 from collections.abc import Sequence
+from typing import Final, Literal
 
 from berth.costs.bought import Bought, Quantities
 from berth.costs.estimate import HOURS_PER_MONTH
@@ -11,15 +12,21 @@ HYBRID_FEE = "Hybrid node fee"
 SYSTEM_NODES = "System nodes"
 NODES = "Nodes"
 ROOT_DISKS = "Root disks"
+VOLUMES = "Volumes"
+BalancerKind = Literal["application", "network"]
+BALANCER_KINDS: Final[dict[str, BalancerKind]] = {
+    "application": "application",
+    "network": "network",
+}
 
 
-def control_planes(version: str, clusters: int = 1, *, resource: str = "cluster") -> Bought:
-    """EKS control planes in standard support."""
+def control_planes(version: str, clusters: int = 1, *, extended: bool = False) -> Bought:
+    """EKS control planes; in extended support its fee is in the price."""
     return Bought(
-        item="eks-control-plane",
+        item="eks-control-plane-extended" if extended else "eks-control-plane",
         name="Control plane",
-        detail=f"EKS, Kubernetes {version}, standard support",
-        resource=resource,
+        detail=f"EKS, Kubernetes {version}, {'extended' if extended else 'standard'} support",
+        resource="cluster",
         unit="cluster-hour",
         quantities=(clusters, clusters, clusters),
     )
@@ -62,6 +69,37 @@ def public_addresses(count: int, detail: str = "of the NAT gateways") -> Bought:
         resource="network",
         unit="address-hour",
         quantities=(count, count, count),
+    )
+
+
+def load_balancers(kind: BalancerKind, resource: str, count: int = 1) -> Bought:
+    """Load balancers by the hour."""
+    return Bought(
+        item=f"{kind}-load-balancer",
+        name="Load balancers",
+        detail=f"{kind}, without capacity units",
+        resource=resource,
+        unit="load-balancer-hour",
+        quantities=(count, count, count),
+    )
+
+
+def file_system(deployment: str, resource: str, gib: int) -> Bought:
+    """An FSx for Lustre file system by its size.
+
+    Args:
+        deployment: `scratch`, or `persistent-125` with its MB/s for each TiB.
+        resource: its name.
+        gib: its size.
+    """
+    return Bought(
+        item=f"fsx-lustre-{deployment}",
+        name="File systems",
+        detail=f"FSx for Lustre, {deployment.replace('-', ' of ')}, {gib} GiB",
+        resource=resource,
+        unit="GB-month",
+        hours_per_unit=HOURS_PER_MONTH,
+        quantities=(gib, gib, gib),
     )
 
 
@@ -116,6 +154,19 @@ def reserved_nodes(
     )
 
 
+def volume(resource: str, gib: int) -> Bought:
+    """A gp3 volume that no node has of itself."""
+    return Bought(
+        item="gp3",
+        name=VOLUMES,
+        detail=f"gp3, {gib} GiB",
+        resource=resource,
+        unit="GB-month",
+        hours_per_unit=HOURS_PER_MONTH,
+        quantities=(gib, gib, gib),
+    )
+
+
 def root_disks(resource: str, gib: int, nodes: Quantities, tier: str | None = None) -> Bought:
     """A gp3 volume of each node."""
     floor, planned, ceiling = nodes
@@ -148,7 +199,7 @@ def disk_extras(
         Bought(
             item=item,
             name=name,
-            detail=f"gp3, {more} {unit} per node above what is included",
+            detail=f"gp3, {more} {unit} per disk above what is included",
             resource=resource,
             tier=tier,
             unit=f"{unit}-month",

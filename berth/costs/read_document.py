@@ -47,6 +47,7 @@ class _Line(msgspec.Struct):
     capacity_type: CapacityType | None = None
     floor_quantity: Decimal | None = None
     ceiling_quantity: Decimal | None = None
+    low_usd_per_unit: Decimal | None = None
 
 
 class _OneOff(msgspec.Struct):
@@ -135,6 +136,7 @@ def _line(line: _Line) -> CostLine:
         tier=line.tier,
         unit=line.unit,
         usd_per_unit=line.usd_per_unit,
+        low_usd_per_unit=line.low_usd_per_unit,
         hours_per_unit=hours,
         floor_quantity=quantity(line.floor_quantity, line.floor_usd_per_hour),
         plan_quantity=line.quantity,

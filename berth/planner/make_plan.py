@@ -12,6 +12,7 @@ from berth.planner.errors import PlanError, problem
 from berth.planner.host import HostNeeds, host_needs, least_memory_gib, node_share
 from berth.planner.images import chart_images, mirrored
 from berth.planner.network import plan_existing_network, plan_network, plan_system_pool
+from berth.planner.own_prices import own_book, unknown_items
 from berth.planner.placement import Placement, place
 from berth.planner.plan import Plan, ServerPlan, SpeedPlan
 from berth.planner.pool_plan import pool_plan
@@ -73,7 +74,12 @@ def make_plan(
         PlanError: if the stack cannot be planned as written; its lines name every problem, in the
             stack author's own keys.
     """
-    problems: list[str] = []
+    problems: list[str] = [
+        problem(f"berth:prices.{item}", "is nothing that has a price", fix)
+        for item, fix in unknown_items(config.prices, catalog).items()
+    ]
+    own = own_book(catalog.prices, config.prices, config.region, config.as_of)
+    catalog = replace(catalog, prices=own)
     network = plan_network(config, account, problems)
     existing_network = plan_existing_network(config, account, problems)
     _check_kubernetes(config, catalog, problems)
@@ -124,6 +130,7 @@ def make_plan(
             for server in servers
         },
         usd_per_gpu_hour=_own_prices(config),
+        prices=config.prices,
         budget=config.budget,
     )
 

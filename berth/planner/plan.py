@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:  # what plans of one model need not load
     from berth.config.capacity import Capacity
     from berth.config.cluster import Cluster
+    from berth.config.prices import OwnPrice
     from berth.config.stack import BudgetConfig, LoadConfig
     from berth.planner.images import ChartImages
 
@@ -294,4 +295,6 @@ class Plan:
     servers: Mapping[str, ServerPlan]
     usd_per_gpu_hour: Mapping[str, Decimal]
     """The owner's own price per tier, where the stack states one."""
+    prices: Mapping[str, "OwnPrice"] = field(default_factory=dict)
+    """What the owner pays in place of a list price, by instance type or service."""
     budget: "BudgetConfig | None"

@@ -26,7 +26,7 @@ from berth.costs.resources.documents import Side
 from berth.costs.resources.estimate_resources import estimate_resources
 from berth.costs.resources.resource import Declared
 from berth.costs.resources.settings import region_of
-from berth.costs.resources.values import UNKNOWN_VALUES
+from berth.costs.resources.values import UNKNOWN_VALUES, ImpossibleValueError
 from berth.policy_pack.request import Request, current_request
 from berth.policy_pack.violations import Violations
 from berth.rules.finding import join_message
@@ -86,7 +86,12 @@ def _breaches(request: Request, config: Mapping[str, Any]) -> Iterator[Breach]:
     limited = [(where, budget) for where, budget in budgets if budget is not None]
     if not limited:
         return
-    judged = _judged(request, config)
+    try:
+        judged = _judged(request, config)
+    except ImpossibleValueError as error:
+        fix = "mend it in the program"
+        yield Breach(key=BUDGET_EXCEEDED, level="mandatory", what=str(error), fix=fix)
+        return
     for where, budget in limited:
         try:
             limits = BudgetConfig.model_validate(budget)
@@ -132,7 +137,13 @@ def _recorded(resources: Sequence[Resource]) -> Estimate | None:
 
 
 def _costs(resource: Resource) -> bool:
-    return resource.type.startswith(("aws:", "aws-native:", "eks:", "pulumi:providers:"))
+    return resource.type.startswith(_MAY_COST)
+
+
+_MAY_COST = (
+    *("aws:", "aws-native:", "eks:", "pulumi:providers:"),
+    *("kubernetes:core/v1:Service", "kubernetes:karpenter.sh/", "kubernetes:networking.k8s.io/"),
+)
 
 
 def _declared(resource: Resource) -> Declared:

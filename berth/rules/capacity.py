@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from berth.rules.rule import Breach, Context, Rule
+from berth.rules.rule import Breach, Context, Rule, counted
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY, parse_quantity
 from berth.rules.stack_view.field import Field
@@ -50,13 +50,12 @@ def _room(
     pool: Pool | None, kinds: tuple[tuple[str, object], ...], key: str, view: StackView
 ) -> tuple[str, int] | None:
     """Name of the nodes and how much of a resource one has; None where nobody can say."""
-    name = kinds[0][0] if kinds else ""
     if pool is not None and pool.gpu_types:
         room = capacity_of(pool, key, view)
         return None if room is None else (f"pool {pool.name}", room)
-    if key not in GPU_KEY.values() or not kinds:
+    if key not in GPU_KEY.values():
         return None
-    return name, min(getattr(node, "count", 0) for _, node in kinds)
+    return kinds[0][0], min(getattr(node, "count", 0) for _, node in kinds)
 
 
 def _demand_beyond_pool(pool: Pool, view: StackView) -> Iterator[Breach]:
@@ -70,7 +69,7 @@ def _demand_beyond_pool(pool: Pool, view: StackView) -> Iterator[Breach]:
         node = capacity_of(pool, key, view) or 1
         yield Breach(
             where=pool.name,
-            what=f"{', '.join(names)} want {total} {key} here and it has at most {most:g}",
+            what=f"pods of {', '.join(names)} want {total} {key} here and it has at most {most:g}",
             change="let it grow, or run fewer replicas",
             fix=_growth(pool, key, total, node),
             level="advisory",
@@ -146,8 +145,8 @@ def _find_deadlock(workload: Workload, context: Context) -> Iterator[Breach]:
     if not pools:
         yield Breach(
             where=workload.resource.name,
-            what=f"an update starts {surge} more pods of {each} {key} before it ends one, and no "
-            "pool of this stack shows room for them",
+            what=f"an update starts {counted(surge, 'more pod')} of {each} {key} before it ends "
+            "one, and no pool of this stack shows room for them",
             change="end one pod first",
             fix=fix,
             level="advisory",
@@ -158,8 +157,8 @@ def _find_deadlock(workload: Workload, context: Context) -> Iterator[Breach]:
         return
     yield Breach(
         where=workload.resource.name,
-        what=f"an update starts {surge} more pods of {each} {key} before it ends one, and pool "
-        f"{pools[0].name} has {max(0, spare):g} to spare",
+        what=f"an update starts {counted(surge, 'more pod')} of {each} {key} before it ends one, "
+        f"and pool {pools[0].name} has {max(0, spare):g} to spare",
         change="end one pod first, or let the pool grow",
         fix=fix,
     )

@@ -9,8 +9,8 @@ from berth.catalog.gpu_software import is_older, load_gpu_software
 from berth.rules.finding import Level
 from berth.rules.rule import Breach, Context, Rule
 from berth.rules.stack_view import StackView
-from berth.rules.stack_view.field import Field
-from berth.rules.stack_view.image_software import cuda_of, vllm_version
+from berth.rules.stack_view.image import Image
+from berth.rules.stack_view.image_software import ImageCuda, cuda_of, vllm_version
 from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION
 from berth.rules.stack_view.pod import Container
 from berth.rules.stack_view.pool import Pool
@@ -99,8 +99,9 @@ def _older_than_gpu(pool: Pool, view: StackView) -> Iterator[Breach]:
     if pool.vendor != "nvidia":
         return
     driver = driver_of(pool, view)
-    for name, node in zip(pool.gpu_types, pool.nodes, strict=True):
-        least = node.gpu.minimum_driver if node.gpu else None
+    for name in pool.gpu_types:
+        gpu = pool.accelerators[name].gpu
+        least = gpu.minimum_driver if gpu else None
         if driver and least and is_older(driver, least):
             yield Breach(
                 where=pool.name,
@@ -177,18 +178,18 @@ def _find_missing_kernels(container: Container, context: Context) -> Iterator[Br
     image = container.image
     if image is None or not container.is_model_server:
         return
-    cuda, known = cuda_of(image), load_gpu_software().vllm_images
-    version = vllm_version(image) if image.is_called(known.repository) else None
-    if cuda is None and version is None:
+    cuda = cuda_of(image)
+    if cuda is None:
         return
-    alternatives = context.view.nodes_of(container.pod, context.options)
+    path = container.body.at("image").path
     problems = []
-    for nodes in alternatives:
-        found = None
-        for name, gpu in nodes.gpus:
-            if gpu.vendor == "nvidia" and found is None:
-                found = _kernel_problem(name, gpu.capability, container)
-        problems.append(found)
+    for nodes in context.view.nodes_of(container.pod, context.options):
+        each = (
+            _kernel_problem(name, gpu.capability, image, cuda, path)
+            for name, gpu in nodes.gpus
+            if gpu.vendor == "nvidia"
+        )
+        problems.append(next(filter(None, each), None))
     if problems and all(problems) and problems[0]:
         what, fix, level = problems[0]
         yield Breach(
@@ -201,22 +202,19 @@ def _find_missing_kernels(container: Container, context: Context) -> Iterator[Br
 
 
 def _kernel_problem(
-    instance_type: str, capability: tuple[int, int], container: Container
+    instance_type: str, capability: tuple[int, int], image: Image, cuda: ImageCuda, path: str
 ) -> tuple[str, str, Level | None] | None:
-    cuda, known = cuda_of(container.image), load_gpu_software().vllm_images
-    image = container.image
+    known = load_gpu_software().vllm_images
     gpu = f"the GPU of {instance_type} (compute capability {capability[0]}.{capability[1]})"
-    path = Field(container.body.value, container.body.path).at("image").path
     if capability < (7, 5):
-        is_own = bool(image and image.is_called(known.repository))
-        version = vllm_version(image) if is_own else None
+        version = vllm_version(image) if image.is_called(known.repository) else None
         if version and not is_older(version, known.first_without_volta):
             return f"holds no kernels for {gpu}", f"set {path} to {known.repository}:v0.8.5", None
-        if cuda and not is_older(cuda.version, "13"):
+        if not is_older(cuda.version, "13"):
             text = f"holds CUDA {cuda.version}, which dropped {gpu}"
             return text, f"set {path} to an image of CUDA 12.8 or older", None
         return None
-    if capability < (10, 0) or cuda is None:
+    if capability < (10, 0):
         return None
     least = "13.0" if capability == (10, 3) else "12.8"
     if not is_older(cuda.version, least):

@@ -87,15 +87,25 @@ def _gateway_doors(view: StackView) -> Iterator[_Door]:
         given = body.at("spec", "infrastructure", "annotations", _SCHEME).value
         if "internet-facing" not in (given, _annotation(gateway, _SCHEME), _scheme(gateway, view)):
             continue
-        names: set[str] = set()
+        services: list[Resource] = []
         for route in view.of_kind("HTTPRoute", _GATEWAY):
-            parents = Field(route.props).at("spec", "parentRefs")
-            items = [] if parents.is_unknown else parents.items()
-            if any(parent.at("name").value == name_of(gateway) for parent in items):
-                names |= set(_named_services(Field(route.props).at("spec")))
-        services = _services(view, names, namespace_of(gateway))
+            if _is_parent(gateway, route):
+                names = set(_named_services(Field(route.props).at("spec")))
+                services += _services(view, names, namespace_of(route))
         fix = f"set spec.infrastructure.annotations[{_SCHEME}] to internal"
-        yield _Door(gateway, services, fix)
+        yield _Door(gateway, tuple(services), fix)
+
+
+def _is_parent(gateway: Resource, route: Resource) -> bool:
+    """Whether a route hangs on a gateway; one of its own namespace where it names none."""
+    parents = Field(route.props).at("spec", "parentRefs")
+    named = [] if parents.is_unknown else parents.items()
+    own = namespace_of(route)
+    return any(
+        parent.at("name").value == name_of(gateway)
+        and (parent.at("namespace").value or own) == namespace_of(gateway)
+        for parent in named
+    )
 
 
 def _scheme(gateway: Resource, view: StackView) -> object:

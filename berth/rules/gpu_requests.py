@@ -134,9 +134,9 @@ def _not_whole(
 def _unequal(
     container: Container, key: str, limit: Field | None, request: Field | None
 ) -> Breach | None:
-    wanted = parse_quantity(request.known()) if request else None
-    if request is None or wanted is None:
+    if request is None:
         return None
+    wanted = parse_quantity(request.known())
     allowed = parse_quantity(limit.known()) if limit else None
     if allowed is None and wanted:
         return Breach(

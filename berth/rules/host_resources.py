@@ -1,10 +1,11 @@
 """Rules about memory of the host that engines with GPUs need."""
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
 from berth.rules.model_facts import known_model
-from berth.rules.rule import Breach, Context, Rule
+from berth.rules.rule import Breach, Context, Rule, counted
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import parse_quantity, quantity_gib
 from berth.rules.stack_view.pod import Container
@@ -29,13 +30,15 @@ def _find_little_memory(container: Container, context: Context) -> Iterator[Brea
     needed_gib = max(base_gib, 0.25 * weights_gib)
     if limit_gib >= needed_gib:
         return
-    parts = f"{gpus} GPUs, {buffers_gib:g} GiB of buffers, {weights_gib:.0f} GiB of weights"
+    parts = (
+        f"{counted(gpus, 'GPU')}, {buffers_gib:g} GiB of buffers, {weights_gib:.0f} GiB of weights"
+    )
     yield Breach(
         where=container.resource.name,
         what=f"{container.name} may take {limit_gib:g} GiB of host memory and needs "
-        f"{needed_gib:.0f} ({parts})",
+        f"{math.ceil(needed_gib * 10) / 10:g} ({parts})",
         change="raise the limit",
-        fix=f"set {limit_field.path} to {int(-(-needed_gib // 1))}Gi",
+        fix=f"set {limit_field.path} to {math.ceil(needed_gib)}Gi",
         level="mandatory" if buffers_gib > limit_gib else None,
     )
 
@@ -100,7 +103,7 @@ def _find_little_shm(container: Container, context: Context) -> Iterator[Breach]
             f"to {path} and mount it at /dev/shm",
         )
         return
-    size_gib = quantity_gib(size.known()) if size and not size.is_absent else None
+    size_gib = quantity_gib(size.known()) if size else None
     if size and size_gib is not None and size_gib < gpus:
         yield Breach(
             where=container.resource.name,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from berth.rules.rule import Breach, Context, Rule
+from berth.rules.rule import Breach, Context, Rule, counted
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY
 from berth.rules.stack_view.engine_arguments import Engine
@@ -114,10 +114,11 @@ def _idle_pool(pool: Pool, context: Context) -> Iterator[Breach]:
     if not least or least < 1 or _has_consumers(context.view):
         return
     path = "scalingConfig.minSize" if pool.kind == "node group" else "minSize"
-    types = ", ".join(pool.gpu_types) or "GPU nodes"
+    types = ", ".join(pool.gpu_types) or "an image for GPUs"
     yield Breach(
         where=pool.name,
-        what=f"{path} keeps {least} nodes of {types} and nothing in this stack uses a GPU",
+        what=f"{path} keeps {counted(least, 'node')} of {types} and nothing in this stack "
+        "uses a GPU",
         change="let it shrink to none, or set allowWarmPools for a stack without workloads",
         fix=f"set {path} to 0",
     )

@@ -62,7 +62,7 @@ SERVICE_ENV_COLLISION = Rule(
 
 def _find_no_fabric(workload: Workload, context: Context) -> Iterator[Breach]:
     members = [pod for pod in workload.pods if _is_member(pod)]
-    if sum(_members(pod) for pod in members) < 2:
+    if sum(_members(workload, pod) for pod in members) < 2:
         return
     families = context.options.get("families")
     wanted = (*_EFA_FAMILIES, *(families if isinstance(families, list) else ()))
@@ -87,11 +87,11 @@ def _is_member(pod: Pod) -> bool:
     return bool(pod.role) and pod.asks_for_gpus
 
 
-def _members(pod: Pod) -> int:
+def _members(workload: Workload, pod: Pod) -> int:
     """Pods of this template in one group; workers of a Ray cluster all belong to it."""
     each = pod.pods_per_replica.integer()
     count = 1 if each is None else each
-    if pod.role == "worker" and getattr(pod.workload, "is_ray", False):
+    if workload.is_ray:
         replicas = pod.replicas.integer()
         return count * (1 if replicas is None else replicas)
     return count

@@ -28,7 +28,7 @@ def _find_wrong_image(pool: Pool, context: Context) -> Iterator[Breach]:
     ami_type = pool.ami_type
     if pool.kind != "node group" or not ami_type or ami_type == "CUSTOM":
         return
-    vendors = {node.vendor: name for name, node in zip(pool.gpu_types, pool.nodes, strict=True)}
+    vendors = {pool.accelerators[name].vendor: name for name in pool.gpu_types}
     is_nvidia = ami_type.endswith("_NVIDIA") or ami_type == AL2_GPU
     if "nvidia" in vendors and not is_nvidia:
         what = f"{ami_type} has no driver for the GPU of {vendors['nvidia']}"
@@ -82,7 +82,7 @@ def _find_ended_image(pool: Pool, context: Context) -> Iterator[Breach]:
 
 def _kubernetes_version(pool: Pool, view: StackView) -> str:
     for stated in (pool.body.at("version"), pool.body.at("releaseVersion")):
-        if isinstance(stated.value, str) and stated.value:
+        if isinstance(stated.value, str):
             return stated.value.partition("-")[0]
     for cluster in view.of_type("aws:eks/cluster:Cluster"):
         version = Field(cluster.props).at("version").value

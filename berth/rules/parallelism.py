@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from berth.catalog.instance import load_instances
-from berth.rules.rule import Breach, Context, Rule
+from berth.rules.rule import Breach, Context, Rule, counted
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY
 from berth.rules.stack_view.chart import Chart
@@ -69,14 +69,15 @@ def _in_group(container: Container) -> Iterator[Breach]:
     size = _pods_in_group(container)
     if size is None or ranks.pipeline is None or tensor * pipeline <= size * gpus:
         return
+    wanted = -(-tensor * pipeline // gpus)
     yield Breach(
         where=container.resource.name,
         what=(
             f"{_product(tensor=tensor, pipeline=pipeline, data=1)} needs {tensor * pipeline} GPUs "
-            f"and {size} pods of {gpus} have {size * gpus}"
+            f"and {counted(size, 'pod')} of {gpus} have {size * gpus}"
         ),
         change="lower the parallel size or enlarge the group",
-        fix=f"set the group to {-(-tensor * pipeline // gpus)} pods of {gpus} GPUs",
+        fix=f"set the group to {counted(wanted, 'pod')} of {counted(gpus, 'GPU')}",
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from berth.rules.rule import Breach, Context, Rule
+from berth.rules.rule import Breach, Context, Rule, counted
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY, Vendor, vendor_of_key
 from berth.rules.stack_view.chart import Chart
@@ -141,7 +141,7 @@ def _blocking_pools(candidates: Candidates, tolerations: Field) -> list[tuple[Po
 def _breach(visitor: _Visitor, blocked: Sequence[tuple[Pool, list[Taint]]]) -> Breach:
     pool, missing = min(blocked, key=lambda entry: len(entry[1]))
     taints = " and ".join(str(taint) for taint in missing)
-    others = f" (nor those of {len(blocked) - 1} more pools)" if len(blocked) > 1 else ""
+    others = f" (nor those of {counted(len(blocked) - 1, 'more pool')})" if len(blocked) > 1 else ""
     path = visitor.tolerations.path
     return Breach(
         where=visitor.where,

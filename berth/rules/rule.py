@@ -121,5 +121,10 @@ def _finding(
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with what it counts: `1 GPU`, `2 GPUs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _one_line(text: str) -> str:
     return " ".join(text.split())

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from berth.catalog.gpu_software import is_older
-from berth.rules.rule import Breach, Context, Rule
+from berth.rules.rule import Breach, Context, Rule, counted
 from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY, mig_profile
 from berth.rules.stack_view.field import Field
@@ -192,7 +192,8 @@ def _find_several_devices(container: Container, context: Context) -> Iterator[Br
     split = f" with tensor parallel {tensor}" if tensor and tensor > 1 else ""
     yield Breach(
         where=container.resource.name,
-        what=f"{container.name} asks for {devices} MIG devices{split}: one process uses only one",
+        what=f"{container.name} asks for {counted(devices, 'MIG device')}{split}: "
+        "one process uses only one",
         change="use one larger slice, or whole GPUs",
         fix=f"set {limit.path} to 1" + (" and tensor parallel to 1" if split else ""),
     )

@@ -1,8 +1,8 @@
 """Rules about GPU memory when an engine starts."""
 
-import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from berth.catalog.gpu import Gpu
@@ -24,7 +24,7 @@ from berth.rules.parallelism import TP_EXCEEDS_GPUS
 from berth.rules.rule import Breach, Context, Rule
 from berth.rules.sharing import MIG_MULTI_DEVICE
 from berth.rules.stack_view import StackView
-from berth.rules.stack_view.accelerators import mig_profile
+from berth.rules.stack_view.accelerators import GPU_KEY, mig_profile
 from berth.rules.stack_view.engine_arguments import EngineArguments
 from berth.rules.stack_view.image_software import vllm_version
 from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION
@@ -72,6 +72,8 @@ _CACHES: Final = frozenset({"fp8", "fp8_e4m3", "fp8_e5m2"})
 _A100_SLICES_GIB: Final = {"1g.5gb": 4.75, "1g.10gb": 9.5, "3g.40gb": 39.25}
 _LARGEST_SLICE_SHARE: Final = 0.98
 """A slice shows at most this share of the GiB in its name."""
+_LEAST_LENGTH_LOG2: Final = 10
+_TENSOR_SIZES: Final = (2, 4, 8)
 
 
 def _find_out_of_memory(container: Container, context: Context) -> Iterator[Breach]:
@@ -90,15 +92,15 @@ def _find_out_of_memory(container: Container, context: Context) -> Iterator[Brea
         parts = [(name, _slice(gpu, container)) for name, gpu in nodes.gpus]
         vendor = container_vendor(container)
         gpus = [(name, gpu) for name, gpu in parts if gpu and gpu.vendor == vendor]
-        found = [(name, _problem(container, arguments, model, gpu)) for name, gpu in gpus]
-        problems.append(next(((name, text) for name, text in found if text), None))
+        found = [(name, gpu, _problem(container, arguments, model, gpu)) for name, gpu in gpus]
+        problems.append(next((each for each in found if each[2]), None))
     if problems[0] and all(problems):
-        name, text = problems[0]
+        name, gpu, text = problems[0]
         yield Breach(
             where=container.resource.name,
             what=f"{model.name} on {name}: {text}",
             change="serve it on more or larger GPUs, or shorten its requests",
-            fix=_fix(text, arguments),
+            fix=_fix(container, arguments, model, gpu),
         )
 
 
@@ -268,15 +270,24 @@ def _cache_bytes_per_token(model: Model, tensor: int) -> float:
     return total
 
 
-def _fix(text: str, arguments: EngineArguments) -> str:
-    length = re.search(r"request of (\d+) tokens needs ([\d.]+) GiB.* ([\d.]+) GiB are left", text)
-    if length and float(length[3]) > 0:
-        shorter = int(int(length[1]) * float(length[3]) / float(length[2]) * 0.9)
-        shorter = 2 ** int(math.log2(shorter)) if shorter > 256 else 0
-        if shorter:
-            return f"set {arguments.spelling('--max-model-len')} to {shorter}"
-    option = arguments.ranks().tensor_option
-    return f"double {option} and the GPUs of the container, or use a GPU of more memory"
+def _fix(container: Container, arguments: EngineArguments, model: Model, gpu: Gpu) -> str:
+    """The smallest change after which the same judgement finds room."""
+
+    def fits_with(option: str, value: int) -> bool:
+        words = (*arguments.words, option, str(value))
+        return not _problem(container, replace(arguments, words=words), model, gpu)
+
+    length = _length(arguments, model) or model.max_positions
+    option = arguments.spelling(*MAX_LEN_OPTIONS)
+    for power in range((length - 1).bit_length() - 1, _LEAST_LENGTH_LOG2 - 1, -1):
+        if fits_with(option, 2**power):
+            return f"set {option} to {2**power}"
+    option = "--num-shard" if container.engine == "tgi" else arguments.ranks().tensor_option
+    for wider in _TENSOR_SIZES:
+        if model.attention_heads % wider == 0 and fits_with(option, wider):
+            limit = container.body.at("resources", "limits", GPU_KEY[gpu.vendor]).path
+            return f"set {option} and {limit} to {wider}, on nodes of {wider} such GPUs"
+    return "use GPUs of more memory, or a build of the model in fewer bits"
 
 
 STARTUP_OOM = Rule(

@@ -9,6 +9,10 @@ class Unknown:
     def __repr__(self) -> str:
         return "UNKNOWN"
 
+    def __deepcopy__(self, memo: object) -> "Unknown":
+        """It stays the only one, also in a copy of properties."""
+        return self
+
     def __bool__(self) -> bool:
         raise TypeError("an unknown value is neither true nor false; compare it with UNKNOWN first")
 

@@ -4,6 +4,8 @@ The file is never turned into Python objects as a whole: properties stay bytes u
 resource that costs money asks for them.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -107,11 +109,34 @@ def read_engine_document(data: bytes, where: str) -> EngineDocument:
             "give the output of `pulumi preview --json` as it is"
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise DocumentError(f"{where}: no whole JSON ({_plain(error)}); make it again") from None
+        raise DocumentError(_not_one_document(data, where, _plain(error))) from None
     raise DocumentError(
         f"{where}: neither a preview nor an export; give the output of "
         "`pulumi preview --json --show-sames` or `pulumi stack export`"
     )
+
+
+def _not_one_document(data: bytes, where: str, error: str) -> str:
+    """Why `data` is no JSON document: several one after the other, or none that is whole."""
+    start = data[:_LOOKED_AT].lstrip()
+    try:
+        first, end = json.JSONDecoder().raw_decode(start.decode("utf-8", "ignore"))
+    except (ValueError, RecursionError):
+        first, end = None, 0
+    if isinstance(first, dict) and "sequence" in first and "steps" not in first:
+        return (
+            f"{where}: a stream of the engine's events, not a preview; make it again without "
+            "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
+        )
+    if (end and len(start) > end) or _DOCUMENTS.search(data):
+        return f"{where}: several JSON documents in one file; give each of them alone"
+    return f"{where}: no whole JSON ({error}); make it again"
+
+
+_LOOKED_AT: Final = 100_000
+"""Bytes in which the first event of a stream ends."""
+_DOCUMENTS: Final = re.compile(rb"^\}\s*\{", re.MULTILINE)
+"""The end of one document as the engine lays it out, and the start of the next."""
 
 
 class _Kind(msgspec.Struct):

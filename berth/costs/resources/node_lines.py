@@ -1,6 +1,7 @@
 """The lines of a pool of instances: the instances themselves and their disks."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 from berth.catalog.load import Catalog
@@ -10,6 +11,8 @@ from berth.costs.bought import PriceList, Quantities, priced
 from berth.costs.estimate import CostLine, OneOff, PriceSource, Unpriced
 from berth.costs.from_plan import pool_nodes
 from berth.costs.resources.node_pool import Disk, NodePool
+from berth.costs.resources.reservations import Reserved
+from berth.costs.spot import spot_nodes
 from berth.planner.plan import Plan, PoolPlan
 
 Found = CostLine | OneOff | Unpriced
@@ -34,6 +37,9 @@ def node_lines(
         yield from _instances(pool, tier, prices)
     for disk in pool.disks:
         yield from _disk(pool, disk, nodes, tier, prices)
+    if pool.has_unknown_disk:
+        reason = f"{kinds.ROOT_DISKS}: as large as the image says, which the document does not show"
+        yield Unpriced(resource=pool.name, reason=reason)
 
 
 def _settled(pool: NodePool, plan: Plan | None) -> PoolPlan | None:
@@ -45,23 +51,37 @@ def _settled(pool: NodePool, plan: Plan | None) -> PoolPlan | None:
 
 
 def _has_gpus(pool: NodePool, catalog: Catalog) -> bool:
-    found = catalog.instances.get(pool.instance_types[0])
-    return found is not None and found.gpu_count > 0
+    return gpus_of(pool.instance_types[0], catalog) > 0
 
 
 def _instances(pool: NodePool, tier: str | None, prices: PriceList) -> Iterator[Found]:
     instance_type = pool.instance_types[0]
     name = kinds.GPU_NODES if tier else kinds.SYSTEM_NODES if pool.is_system else kinds.NODES
     if pool.option == "spot":
-        reason = f"the spot price of {instance_type} moves, and no reading is kept"
-        yield Unpriced(resource=pool.name, reason=reason)
+        yield from spot_nodes(
+            pool.instance_types, pool.name, pool.nodes, prices, name=name, tier=tier
+        )
     elif pool.option == "block":
         yield from _block(pool, tier, name, prices)
     else:
-        yield priced(
-            kinds.on_demand_nodes(instance_type, pool.name, pool.nodes, name=name, tier=tier),
-            prices,
-        )
+        nodes = pool.nodes if pool.paid_nodes is None else pool.paid_nodes
+        if any(nodes) or pool.paid_nodes is None:
+            bought = kinds.on_demand_nodes(instance_type, pool.name, nodes, name=name, tier=tier)
+            yield priced(bought, prices)
+
+
+def reserved_lines(reserved: Reserved, catalog: Catalog, prices: PriceList) -> CostLine | Unpriced:
+    """All instances of a reservation, used or not."""
+    found = reserved.reservation
+    tier = reserved.name if gpus_of(found.instance_type, catalog) else None
+    bought = kinds.reserved_nodes(found.instance_type, reserved.name, found.instances, tier=tier)
+    return priced(bought if tier else replace(bought, name=kinds.NODES), prices)
+
+
+def gpus_of(instance_type: str, catalog: Catalog) -> int:
+    """GPUs of one node; 0 of a type that the catalog does not have."""
+    found = catalog.instances.get(instance_type)
+    return 0 if found is None else found.gpu_count
 
 
 def _block(

@@ -1,12 +1,20 @@
 """Pools of EC2 instances as resources declare them: node groups, Auto Scaling groups, instances."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from berth.costs.bought import Quantities
 from berth.costs.resources.resource import Declared
-from berth.costs.resources.values import NotShownError, at, count, items, known, text
+from berth.costs.resources.values import (
+    ImpossibleValueError,
+    NotShownError,
+    at,
+    count,
+    items,
+    known,
+    text,
+)
 
 NODE_GROUP: Final = "aws:eks/nodeGroup:NodeGroup"
 AUTO_SCALING_GROUP: Final = "aws:autoscaling/group:Group"
@@ -47,20 +55,25 @@ class NodePool:
     nodes: Quantities
     """Fewest, desired and most."""
     disks: tuple[Disk, ...]
+    has_unknown_disk: bool = False
+    """Its root disk is as large as its image says, which no property does."""
+    reservation_links: frozenset[str] = frozenset()
+    """URNs that its reservation is made of."""
+    paid_nodes: Quantities | None = None
+    """Of `nodes`, those that no reservation of the stack pays; None: all."""
 
 
 Templates = Mapping[str, Declared]
 """Launch templates by URN, by id and by name."""
 
 
-def templates_of(resources: Mapping[str, Declared]) -> Templates:
+def templates_of(by_type: Mapping[str, Sequence[Declared]]) -> Templates:
     """All launch templates, by everything that a pool may call them."""
     found: dict[str, Declared] = {}
-    for urn, resource in resources.items():
-        if resource.type == LAUNCH_TEMPLATE:
-            for key in (urn, resource.id, resource.inputs.get("name")):
-                if isinstance(key, str) and key:
-                    found[key] = resource
+    for resource in by_type.get(LAUNCH_TEMPLATE, ()):
+        for key in (resource.urn, resource.id, resource.inputs.get("name")):
+            if isinstance(key, str) and key:
+                found[key] = resource
     return found
 
 
@@ -71,7 +84,9 @@ def read_pool(resource: Declared, templates: Templates) -> NodePool:
         NotShownError: if its instance type or its size is not in the document.
     """
     own = resource.inputs
-    template = _template(resource, templates)
+    declared = _template(resource, templates)
+    template = {} if declared is None else declared.inputs
+    disks = _disks(resource, template)
     return NodePool(
         name=_name(resource),
         is_system=_label(own, "berth-gpu/role") == "system",
@@ -79,7 +94,14 @@ def read_pool(resource: Declared, templates: Templates) -> NodePool:
         option=_option(own, template),
         reservation=_reservation(own, template),
         nodes=_nodes(resource),
-        disks=_disks(resource, template),
+        disks=disks,
+        has_unknown_disk=not disks,
+        reservation_links=frozenset(
+            urn
+            for each in (resource, declared)
+            if each is not None
+            for urn in each.links.get("capacityReservationSpecification", ())
+        ),
     )
 
 
@@ -96,19 +118,19 @@ def _label(own: Mapping[str, Any], label: str, where: str = "labels") -> str | N
     return value if isinstance(value, str) else None
 
 
-def _template(resource: Declared, templates: Templates) -> Mapping[str, Any]:
-    """The properties of its launch template; empty where it has none.
+def _template(resource: Declared, templates: Templates) -> Declared | None:
+    """Its launch template; None where it has none.
 
     Raises:
         NotShownError: if it has one that the document does not show.
     """
     found, step = _template_reference(resource.inputs)
     if found is None:
-        return {}
+        return None
     names = [found.get(key) for key in ("id", "launchTemplateId", "name", "launchTemplateName")]
     for key in (*resource.links.get(step, ()), *names):
         if isinstance(key, str) and key in templates:
-            return templates[key].inputs
+            return templates[key]
     raise NotShownError("its launch template is not in the document")
 
 
@@ -181,6 +203,8 @@ def _nodes(resource: Declared) -> Quantities:
         least, most = count(own, "minSize"), count(own, "maxSize")
         wanted = count(own, "desiredCapacity")
     fewest = least or 0
+    if most is not None and fewest > most:
+        raise ImpossibleValueError(f"its smallest size {fewest} is above its largest, {most}")
     desired = fewest if wanted is None else wanted
     return min(fewest, desired), desired, max(desired, desired if most is None else most)
 
@@ -193,7 +217,8 @@ def _disks(resource: Declared, template: Mapping[str, Any]) -> tuple[Disk, ...]:
         disk
         for each in (
             *(at(device, "ebs") for device in mapped),
-            *items(own, "rootBlockDevice"),
+            *(at(device, "ebs") for device in items(own, "blockDeviceMappings")),
+            *(items(own, "rootBlockDevice") or _shown(resource.outputs, "rootBlockDevice")),
             *items(own, "ebsBlockDevices"),
         )
         if (disk := _disk(each)) is not None
@@ -203,6 +228,14 @@ def _disks(resource: Declared, template: Mapping[str, Any]) -> tuple[Disk, ...]:
     if resource.type == NODE_GROUP:
         return (Disk(kind="gp3", gib=count(own, "diskSize") or EKS_DISK_GIB),)
     return ()
+
+
+def _shown(outputs: Mapping[str, Any], key: str) -> list[Any]:
+    """What the cloud answered; nothing before it did."""
+    try:
+        return items(outputs, key)
+    except NotShownError:
+        return []
 
 
 def _disk(ebs: Any) -> Disk | None:

@@ -5,17 +5,38 @@ from typing import Final
 
 from berth.costs.estimate import Unpriced
 from berth.costs.resources.around import AROUND_TYPES, ByType
+from berth.costs.resources.blocks import BLOCK_PURCHASE
 from berth.costs.resources.node_pool import LAUNCH_TEMPLATE, POOL_TYPES
-from berth.costs.resources.resource import Declared
-from berth.costs.resources.values import NotShownError, text
+from berth.costs.resources.reservations import RESERVATION
+from berth.costs.resources.storage import STORAGE_TYPES
 
-BLOCK_PURCHASE: Final = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
-RESERVATION: Final = "aws:ec2/capacityReservation:CapacityReservation"
-SERVICE: Final = "kubernetes:core/v1:Service"
-KARPENTER_PREFIX: Final = "kubernetes:karpenter.sh/"
 BERTH_PREFIX: Final = "berth:index:"
 
 _WITHOUT_HOURS: Final = (
+    "aws-native:autoscaling:LaunchConfiguration",
+    "aws-native:autoscaling:LifecycleHook",
+    "aws-native:autoscaling:ScalingPolicy",
+    "aws-native:ec2:EgressOnlyInternetGateway",
+    "aws-native:ec2:EipAssociation",
+    "aws-native:ec2:InternetGateway",
+    "aws-native:ec2:NetworkAcl",
+    "aws-native:ec2:NetworkInterface",
+    "aws-native:ec2:PlacementGroup",
+    "aws-native:ec2:Route",
+    "aws-native:ec2:SecurityGroup",
+    "aws-native:ec2:Subnet",
+    "aws-native:ec2:VolumeAttachment",
+    "aws-native:ec2:VpcGatewayAttachment",
+    "aws-native:ecr:",
+    "aws-native:eks:AccessEntry",
+    "aws-native:eks:Addon",
+    "aws-native:eks:PodIdentityAssociation",
+    "aws-native:elasticloadbalancingv2:Listener",
+    "aws-native:elasticloadbalancingv2:TargetGroup",
+    "aws-native:iam:",
+    "aws-native:kms:Alias",
+    "aws-native:s3:",
+    "aws-native:ssm:Parameter",
     "aws:autoscaling/",
     "aws:cloudwatch/",
     "aws:dynamodb/",
@@ -76,11 +97,9 @@ def others(by_type: ByType, *, with_settings: bool) -> Iterator[Unpriced]:
         with_settings: the stack's settings are known, which say what a bought block costs.
     """
     for kind, resources in by_type.items():
-        reason = _reason(kind, with_settings=with_settings)
+        reason = _reason(kind)
         if reason is not None:
             yield from (Unpriced(resource=each.name, reason=reason) for each in resources)
-        elif kind == SERVICE:
-            yield from _load_balancers(resources)
     if not with_settings and any(kind.startswith(BERTH_PREFIX) for kind in by_type):
         yield Unpriced(
             resource="the stack",
@@ -89,29 +108,14 @@ def others(by_type: ByType, *, with_settings: bool) -> Iterator[Unpriced]:
         )
 
 
-def _reason(kind: str, *, with_settings: bool) -> str | None:
-    if kind.startswith(KARPENTER_PREFIX) and kind.endswith(":NodePool"):
-        return "Karpenter starts its nodes when pods wait; how many is not in the stack"
-    if kind == BLOCK_PURCHASE:
-        return None if with_settings else "the fee of the block, paid once, is not in the stack"
-    if kind == RESERVATION:
-        return "a reservation is paid whether it is used or not; its unused part is not counted"
+def _reason(kind: str) -> str | None:
     if not kind.startswith(("aws:", "aws-native:")) or kind in _PRICED:
         return None
-    if kind.startswith(_WITHOUT_HOURS):
+    if kind.startswith(_WITHOUT_HOURS) or kind == "aws-native:ec2:Vpc":
         return None
     return f"no price of {kind} is kept"
 
 
-_PRICED: Final = POOL_TYPES | AROUND_TYPES | {LAUNCH_TEMPLATE}
-
-
-def _load_balancers(services: list[Declared]) -> Iterator[Unpriced]:
-    for service in services:
-        try:
-            kind = text(service.inputs, "spec", "type")
-        except NotShownError:
-            continue
-        if kind == "LoadBalancer":
-            reason = "the load balancer that the cloud makes for it has no price here"
-            yield Unpriced(resource=service.name, reason=reason)
+_PRICED: Final = (
+    POOL_TYPES | AROUND_TYPES | STORAGE_TYPES | {BLOCK_PURCHASE, LAUNCH_TEMPLATE, RESERVATION}
+)

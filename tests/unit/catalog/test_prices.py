@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from berth.catalog.gpu_cloud import readings_of
 from berth.catalog.instance import load_instances
+from berth.catalog.older_accelerators import load_older_accelerators
 from berth.catalog.price import (
     PriceBook,
     PriceHistory,
@@ -45,6 +47,10 @@ def a_history(*prices: str) -> PriceHistory:
         pytest.param("gp3", "on_demand", "0.08", id="gp3 per GB-month"),
         pytest.param("kms-key", "on_demand", "1.00", id="key per month"),
         pytest.param("public-ipv4", "on_demand", "0.005", id="address"),
+        pytest.param("eks-control-plane-extended", "on_demand", "0.60", id="0.10 and 0.50"),
+        pytest.param("network-load-balancer", "on_demand", "0.0225", id="16.43 a month"),
+        pytest.param("cross-zone-traffic", "on_demand", "0.01", id="each direction"),
+        pytest.param("trn1.32xlarge", "on_demand", "21.5", id="an accelerator that is no GPU"),
     ],
 )
 def test_prices_in_us_east_1_are_the_list_prices(
@@ -80,6 +86,25 @@ def test_an_old_estimate_keeps_the_old_price() -> None:
     before = date(2026, 7, 20) - timedelta(days=1)
 
     assert load_prices().on("p5.48xlarge", "us-east-1", "on_demand", before).usd == Decimal("98.32")
+
+
+def test_spot_is_the_range_of_all_readings() -> None:
+    """p5en in us-east-1: 16.5551 to 18.2492 in January 2026, 27.1988 on 2026-08-06."""
+    spot = load_prices().range_on("p5en.48xlarge", "us-east-1", TODAY)
+    before = load_prices().range_on("p5en.48xlarge", "us-east-1", date(2026, 8, 5))
+
+    assert (spot.usd_low, spot.usd_high) == (Decimal("16.5551"), Decimal("27.1988"))
+    assert (before.usd_low, before.usd_high) == (Decimal("16.5551"), Decimal("18.2492"))
+    assert spot.latest.from_date == date(2026, 8, 6)
+
+
+def test_what_is_charged_no_more_has_no_price() -> None:
+    """AWS ended the tier of advanced instances on 2026-06-30."""
+    book = load_prices()
+
+    assert book.on("ssm-advanced-instance", "us-east-1", "on_demand", date(2026, 6, 29)).usd
+    with pytest.raises(UnknownPriceError, match="costs nothing since 2026-06-30"):
+        book.on("ssm-advanced-instance", "us-east-1", "on_demand", date(2026, 6, 30))
 
 
 def test_another_regions_price_is_never_taken() -> None:
@@ -126,12 +151,17 @@ def test_every_price_file_parses_and_is_about_known_things(region: str) -> None:
     services = {
         *("eks-control-plane", "gp3", "interface-endpoint", "kms-key", "nat-gateway"),
         *("public-ipv4", "eks-hybrid-vcpu", "gp3-iops", "gp3-throughput"),
+        *("eks-control-plane-extended", "application-load-balancer", "network-load-balancer"),
+        *("application-load-balancer-capacity", "network-load-balancer-capacity"),
+        *("nat-gateway-traffic", "cross-zone-traffic", "internet-egress", "ssm-advanced-instance"),
+        *("fsx-lustre-persistent-125", "fsx-lustre-scratch"),
     }
+    known = services | set(load_instances()) | set(load_older_accelerators().instances.types)
 
     items = {item for item, _ in load_prices().histories(region)}
 
     assert items
-    assert items <= services | set(load_instances())
+    assert items <= known
 
 
 @pytest.mark.parametrize("region", load_prices().regions)
@@ -139,3 +169,19 @@ def test_no_price_is_from_the_future(region: str) -> None:
     histories = load_prices().histories(region).values()
 
     assert max(price.from_date for each in histories for price in each.prices) <= TODAY
+
+
+def test_other_clouds_are_read_the_cheapest_first() -> None:
+    """TensorWave 1.50, Vultr 1.85, DigitalOcean 2.59 (of October), Crusoe 3.45, Azure and OCI 6."""
+    found = [(each.cloud, each.usd_per_gpu_hour) for each in readings_of("MI300X", TODAY)]
+
+    assert found == [
+        ("TensorWave", Decimal("1.50")),
+        ("Vultr", Decimal("1.85")),
+        ("DigitalOcean", Decimal("2.59")),
+        ("Crusoe", Decimal("3.45")),
+        ("Azure", Decimal("6.00")),
+        ("OCI", Decimal("6.00")),
+    ]
+    before = date(2026, 10, 7)
+    assert "DigitalOcean" not in {each.cloud for each in readings_of("MI300X", before)}

@@ -118,6 +118,16 @@ def test_the_document_has_the_parts_that_others_read() -> None:
     assert set(document["cost"]["idle"]) >= {"gpus", "usd_per_hour"}
 
 
+def test_each_server_of_the_plan_has_its_cost() -> None:
+    document = report_document(a_report())
+
+    (server,) = document["cost"]["servers"]
+    assert document["plan"]["servers"]["chat"]["cost"] == {
+        "usd_per_hour": server["usd_per_hour"],
+        "usd_per_1m_output_tokens": server["usd_per_1m_output_tokens"],
+    }
+
+
 def test_what_could_not_be_checked_is_told() -> None:
     entry = NotChecked(kind="image-unpinned", resource="chat", urn="urn:chat", field="spec.image")
     report = replace(a_report(), not_checked=(entry,))

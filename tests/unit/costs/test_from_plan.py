@@ -177,7 +177,8 @@ def test_existing_nodes_without_a_price_are_not_free() -> None:
     assert found.lines == []
     assert found.at_least
     assert [each.reason for each in found.unpriced] == [
-        "berth:tiers.lab.usd_per_gpu_hour is not given"
+        "berth:tiers.lab.usd_per_gpu_hour is not given; clouds ask 1.50 (TensorWave, 2026-05-18) "
+        "to 6.00 (OCI, 2026-05-18)"
     ]
 
 
@@ -278,8 +279,21 @@ def test_eks_bills_each_vcpu_of_a_hybrid_host() -> None:
     assert hourly == {"GPU nodes": Decimal("14.80"), "Hybrid node fee": Decimal("7.68")}
 
 
-def test_spot_has_no_price_and_is_named() -> None:
-    found = estimated(tiers={"l4": an_l4_tier(capacity={"type": "SPOT"})})
+def test_spot_is_a_range_of_readings() -> None:
+    """g6.xlarge was read between 0.4007 and 0.4386: the floor at one, the ceiling at the other."""
+    tier = an_l4_tier(capacity={"type": "SPOT"}, min_nodes=1, max_nodes=3)
+
+    line = the_line(estimated(tiers={"l4": tier}), "GPU nodes", "l4")
+
+    assert line.floor_usd_per_hour == Decimal("0.4007")
+    assert line.plan_usd_per_hour == Decimal("0.4386")
+    assert line.ceiling_usd_per_hour == Decimal("1.3158")
+
+
+def test_spot_without_a_reading_is_named() -> None:
+    capacity = {"type": "SPOT", "instance_types": ["g6.2xlarge"]}
+    found = estimated(tiers={"l4": an_l4_tier(capacity=capacity)})
 
     assert found.at_least
     assert [each.resource for each in found.unpriced] == ["l4"]
+    assert "no spot price of g6.2xlarge in us-east-1" in found.unpriced[0].reason

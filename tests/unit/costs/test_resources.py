@@ -13,6 +13,7 @@ from berth.costs.estimate import Estimate
 from berth.costs.resources.documents import DocumentError, read_engine_document
 from berth.costs.resources.estimate_resources import estimate_resources
 from berth.costs.resources.settings import region_of
+from berth.costs.resources.values import ImpossibleValueError
 from tests.unit.costs.engine_documents import (
     UNKNOWN,
     export,
@@ -112,6 +113,25 @@ def test_what_is_replaced_counts_once() -> None:
     ]
 
 
+def test_a_replacement_in_one_step_counts_once_too() -> None:
+    """As a preview without --show-replacement-steps has it."""
+    old = node_group(instanceTypes=["g6.xlarge"], diskSize=None)
+    data = preview(step("replace", node_group(diskSize=None), old))
+
+    kinds = [
+        [line.detail for line in estimated(data, before=before).lines if line.unit == "node-hour"]
+        for before in (True, False)
+    ]
+
+    assert kinds == [["g6.xlarge, on demand"], ["p5.48xlarge, on demand"]]
+
+
+def test_a_state_that_the_preview_dropped_is_named() -> None:
+    data = preview({"op": "create", "urn": node_group()["urn"]})
+
+    assert [each.reason for each in estimated(data).unpriced] == ["its state is not in the preview"]
+
+
 def test_what_is_deleted_costs_before_and_not_after() -> None:
     data = preview(step("delete", None, node_group()))
 
@@ -125,6 +145,24 @@ def test_what_is_deleted_costs_before_and_not_after() -> None:
         pytest.param({"scalingConfig": {"desiredSize": UNKNOWN}}, "known after apply", id="count"),
         pytest.param({"scalingConfig": UNKNOWN}, "known after apply", id="all-counts"),
         pytest.param({"instanceTypes": "[secret]"}, "secret", id="secret"),
+        pytest.param({"instanceTypes": ["x9.huge"]}, "x9.huge", id="unknown-type"),
+        pytest.param(
+            {"capacityType": "SPOT", "instanceTypes": ["g6.12xlarge"]},
+            "no spot price of g6.12xlarge in us-east-1",
+            id="spot-without-a-reading",
+        ),
+    ],
+)
+def test_what_cannot_be_priced_is_named_and_never_zero(changes: Any, reason: str) -> None:
+    found = estimated(preview(step("create", node_group(**changes))))
+
+    assert found.at_least
+    assert any(reason in each.reason for each in found.unpriced), found.unpriced
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
         pytest.param(
             {"scalingConfig": {"desiredSize": -2, "maxSize": 1}},
             "desiredSize is -2, which is no count from 0 to 1,000,000",
@@ -140,15 +178,18 @@ def test_what_is_deleted_costs_before_and_not_after() -> None:
             "desiredSize is 'many', which is no number",
             id="no-number",
         ),
-        pytest.param({"instanceTypes": ["x9.huge"]}, "x9.huge", id="unknown-type"),
-        pytest.param({"capacityType": "SPOT"}, "spot price", id="spot"),
+        pytest.param(
+            {"scalingConfig": {"minSize": 5, "maxSize": 2}},
+            "its smallest size 5 is above its largest, 2",
+            id="the-wrong-way-round",
+        ),
     ],
 )
-def test_what_cannot_be_priced_is_named_and_never_zero(changes: Any, reason: str) -> None:
-    found = estimated(preview(step("create", node_group(**changes))))
+def test_a_count_that_cannot_be_is_refused(changes: Any, text: str) -> None:
+    with pytest.raises(ImpossibleValueError, match=text) as refusal:
+        estimated(preview(step("create", node_group(**changes))))
 
-    assert found.at_least
-    assert any(reason in each.reason for each in found.unpriced), found.unpriced
+    assert str(refusal.value).startswith("pool (aws:eks/nodeGroup:NodeGroup): ")
 
 
 def test_a_block_is_in_no_hour_and_its_fee_is_asked_for() -> None:
@@ -201,8 +242,8 @@ def test_the_region_of_an_export_is_that_of_its_provider_or_of_an_arn() -> None:
     [
         pytest.param(b"", "no whole JSON", id="empty"),
         pytest.param(preview(step("create", node_group()))[:-9], "no whole JSON", id="cut-off"),
-        pytest.param(preview() + preview(), "no whole JSON", id="two-documents"),
-        pytest.param(b'{"sequence": 1}\n{"sequence": 2}\n', "no whole JSON", id="streaming"),
+        pytest.param(preview() + preview(), "several JSON documents", id="two-documents"),
+        pytest.param(b'{"sequence": 1}\n{"sequence": 2}\n', "a stream of", id="streaming"),
         pytest.param(b"[]", "not as the engine writes it", id="list"),
         pytest.param(b"{}", "neither a preview nor an export", id="other"),
         pytest.param(b'{"steps": 7}', "not as the engine writes it", id="wrong-type"),

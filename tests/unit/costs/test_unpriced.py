@@ -36,16 +36,20 @@ def reasons(*states: dict[str, Any]) -> list[str]:
             id="database",
         ),
         pytest.param(
-            "aws-native:eks:Nodegroup", "no price of aws-native:eks:Nodegroup is kept", id="native"
+            "aws-native:rds:DBInstance",
+            "no price of aws-native:rds:DBInstance is kept",
+            id="native",
         ),
         pytest.param(
             "kubernetes:karpenter.sh/v1:NodePool",
-            "Karpenter starts its nodes when pods wait; how many is not in the stack",
+            "Karpenter starts its nodes when pods wait: as many as the pods of the day ask, since "
+            "it has no limits; plan and disks count none",
             id="karpenter",
         ),
         pytest.param(
             "aws:ec2/capacityBlockReservation:CapacityBlockReservation",
-            "the fee of the block, paid once, is not in the stack",
+            "the fee of the block, paid once and never refunded, is not in the stack (known after "
+            "it is bought)",
             id="a block that is bought",
         ),
     ],
@@ -65,7 +69,9 @@ def test_what_costs_nothing_by_the_hour_is_not(kind: str) -> None:
 def test_a_load_balancer_of_a_service_is_named() -> None:
     service = state("kubernetes:core/v1:Service", "front", {"spec": {"type": "LoadBalancer"}})
 
-    assert reasons(service) == ["the load balancer that the cloud makes for it has no price here"]
+    assert reasons(service) == [
+        "of which kind the load balancer is that the cloud makes for it is not said"
+    ]
 
 
 def test_an_export_of_a_stack_of_berth_says_what_it_lacks() -> None:

@@ -64,6 +64,19 @@ def test_namespaces_are_chosen_and_left_out() -> None:
     ]
 
 
+def test_only_secrets_are_looked_for_in_config_maps() -> None:
+    judged = {
+        rule: [entry["resources"] for entry in spec["matchConstraints"]["resourceRules"]]
+        for rule, (spec, _) in objects().items()
+    }
+    found = {rule: spec["variables"][-1]["expression"] for rule, (spec, _) in objects().items()}
+
+    assert judged["secret-plain-env"][0] == ["configmaps", "pods"]
+    assert judged["image-unpinned"][0] == ["pods"]
+    assert found["secret-plain-env"].startswith("object.kind == 'ConfigMap' ? ")
+    assert found["image-unpinned"].startswith("(variables.containers")
+
+
 def test_a_security_rule_takes_no_annotation() -> None:
     made = objects()
 

@@ -10,7 +10,7 @@ from berth.rules import page_address
 from berth.rules.check import check
 from berth.rules.error_text import explained_by, load_error_texts
 from berth.rules.example import as_resources, load_example
-from berth.rules.page import index_text, page_text
+from berth.rules.page import _yaml_block, index_text, page_text
 from berth.rules.registry import RULES
 
 BY_ID = {rule.id: rule for rule in RULES}
@@ -61,10 +61,70 @@ def test_what_did_not_change_is_named_and_not_repeated() -> None:
     assert "aws:eks/nodeGroup:NodeGroup" not in mended
 
 
+def test_a_page_tells_of_a_remediation_and_how_far_it_looks() -> None:
+    wider = "It looks at one resource alone, so it changes every one that could have the mistake."
+
+    assert "## Remediation" not in page_text(BY_ID["image-unpinned"])
+    assert wider in page_text(BY_ID["service-env-collision"])
+    alone = page_text(BY_ID["shm-too-small"])
+    assert "## Remediation" in alone
+    assert wider not in alone
+
+
+def test_a_page_tells_what_an_admission_policy_leaves_out() -> None:
+    assert "Helm releases are no objects of the API server." in page_text(BY_ID["image-unpinned"])
+    assert "## In the cluster" not in page_text(BY_ID["shm-too-small"])
+
+
+def test_a_stack_stands_on_a_page_as_its_author_would_write_it() -> None:
+    page = page_text(BY_ID["time-slicing-misuse"])
+
+    assert page.index("type: kubernetes:helm.sh/v3:Release") < page.index("chart: gpu-operator")
+    assert "          any: |\n            version: v1\n" in page
+    assert "args: [--model, Qwen/Qwen3-0.6B," in page
+    assert "&id" not in page_text(BY_ID["rollout-deadlock"])
+
+
+def test_the_same_value_twice_is_written_twice() -> None:
+    labels = {"app": "chat"}
+    entries = [{"selector": labels, "labels": labels}]
+
+    assert _yaml_block(entries) == ("```yaml\nselector:\n  app: chat\nlabels:\n  app: chat\n```")
+
+
 def test_the_index_links_every_page() -> None:
     index = index_text(RULES)
 
     assert all(f"[{rule_id}]({rule_id}.md)" in index for rule_id in BY_ID)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "expected"),
+    [
+        (
+            ["Source, https://example.com/s", "Rules, https://example.com/r"],
+            "https://example.com/r",
+        ),
+        (["Source, https://example.com/s", "Rules"], None),
+        (None, None),
+    ],
+)
+def test_the_distribution_may_name_the_address_of_its_pages(
+    addresses: Any, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Metadata:
+        def get_all(self, name: str) -> Any:
+            return addresses if name == "Project-URL" else None
+
+    monkeypatch.setattr(page_address, "metadata", lambda name: Metadata())
+
+    assert page_address._published_pages.__wrapped__() == expected
+
+
+def test_only_an_address_on_the_web_is_one_for_others() -> None:
+    assert page_address.is_on_the_web("https://example.com/rules/ami-eol.md")
+    assert not page_address.is_on_the_web("file:///rules/ami-eol.md")
+    assert not page_address.is_on_the_web(None)
 
 
 def test_pages_lie_in_the_checkout_until_a_release_names_their_address(

@@ -158,6 +158,75 @@ def test_a_liveness_probe_is_copied_to_a_startup_probe_that_waits() -> None:
     }
 
 
+def test_a_volume_gets_a_name_that_is_free() -> None:
+    args = ["--model", "m", "--tensor-parallel-size", "2"]
+    volumes = [{"name": "dshm", "emptyDir": {}}]
+    servers = [container(name=name, args=args, resources=gpus(2, 2)) for name in ("a", "b")]
+
+    after = mended("shm-too-small", deployment(pod_spec(*servers, volumes=volumes)))
+
+    assert after is not None
+    names = [v["name"] for v in after["spec"]["template"]["spec"]["volumes"]]
+    assert names == ["dshm", "dshm-0", "dshm-1"]
+
+
+def test_a_volume_at_a_folder_above_is_no_shared_memory() -> None:
+    args = ["--model", "m", "--tensor-parallel-size", "2"]
+    server = container(
+        args=args, resources=gpus(2, 2), volumeMounts=[{"name": "s", "mountPath": "/dev"}]
+    )
+    volumes = [{"name": "s", "emptyDir": {}}]
+
+    after = mended("shm-too-small", deployment(pod_spec(server, volumes=volumes)))
+
+    assert after is not None
+    assert after["spec"]["template"]["spec"]["volumes"] == [
+        {"name": "s", "emptyDir": {}},
+        {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "4Gi"}},
+    ]
+
+
+def test_a_volume_that_is_no_folder_of_the_pod_is_left_alone() -> None:
+    args = ["--model", "m", "--tensor-parallel-size", "2"]
+    mounts = [{"name": "s", "mountPath": "/dev/shm"}]
+    volumes = [{"name": "s", "hostPath": {"path": "/mnt"}}]
+    server = container(args=args, resources=gpus(2, 2), volumeMounts=mounts)
+
+    assert mended("shm-too-small", deployment(pod_spec(server, volumes=volumes))) is None
+
+
+def test_a_startup_probe_of_its_own_is_not_replaced() -> None:
+    probe = {"httpGet": {"path": "/ready", "port": 8000}, "failureThreshold": 3}
+    liveness = {"httpGet": {"path": "/health", "port": 8000}}
+    server = container(args=["--model", "m"], startupProbe=probe, livenessProbe=liveness)
+
+    after = mended("startup-probe-too-short", deployment(pod_spec(server)))
+
+    assert after is not None
+    made = after["spec"]["template"]["spec"]["containers"][0]
+    assert made["startupProbe"]["httpGet"]["path"] == "/ready"
+    assert made["livenessProbe"] == liveness
+
+
+@pytest.mark.parametrize(
+    ("kind", "image", "is_mended"),
+    [
+        ("kubernetes:apps/v1:Deployment", "vllm/vllm-openai:v0.32.0", True),
+        ("kubernetes:batch/v1:Job", "vllm/vllm-openai:v0.32.0", False),
+        ("kubernetes:apps/v1:Deployment", "nginx:1.29", False),
+    ],
+)
+def test_only_servers_on_gpus_are_kept_where_they_are(
+    kind: str, image: str, *, is_mended: bool
+) -> None:
+    is_server = image.startswith("vllm")
+    served = container(image=image) if is_server else {"name": "web", "image": image}
+    resource = deployment(pod_spec(served))
+    resource = Resource(kind, "chat", "urn:chat", resource.props)
+
+    assert (mended("disruption-unprotected", resource) is not None) is is_mended
+
+
 def test_edits_reach_through_keys_with_dots_and_make_what_is_missing() -> None:
     path = path_of("spec.containers[1].resources.limits[nvidia.com/gpu]")
     assert path == ("spec", "containers", 1, "resources", "limits", "nvidia.com/gpu")
