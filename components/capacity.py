@@ -129,7 +129,7 @@ def has_nodes(pool: PoolPlan, as_of: date) -> bool:
 
 
 def _near(pool: PoolPlan, zones: Sequence[str]) -> tuple[str, ...]:
-    return tuple(zones[:1] if pool.efa_interfaces else zones)
+    return tuple(zones[:1] if pool.nodes_per_replica > 1 else zones)
 
 
 def _instance_type(pool: PoolPlan) -> str:

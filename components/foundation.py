@@ -24,6 +24,7 @@ from components.providers import (
     existing_cluster_provider,
     new_cluster_provider,
 )
+from components.server_group import GroupControllerArgs, declare_group_controller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class Foundation:
     node_groups: Mapping[str, GpuNodeGroup] = field(default_factory=dict)
     """By tier."""
     gpu_software: Sequence[pulumi.Resource] = ()
+    """What model servers wait for besides their nodes."""
     kubeconfig: pulumi.Output[str] | None = None
     hybrid_nodes: HybridNodes | None = None
 
@@ -206,7 +208,7 @@ def _gpu_software(
     parent: pulumi.Resource,
     system_nodes: bool,
 ) -> Sequence[pulumi.Resource]:
-    """An operator for each vendor that the plan has GPUs of."""
+    """An operator for each vendor that the plan has GPUs of, and what keeps groups together."""
     in_cluster = pulumi.ResourceOptions(parent=parent, provider=provider)
     operators: list[pulumi.Resource] = []
     if plan.gpu_software is not None:
@@ -230,6 +232,19 @@ def _gpu_software(
                     plan=plan.amd_gpu_software,
                     system_nodes=system_nodes,
                     images=plan.chart_images,
+                    after=after,
+                ),
+                in_cluster,
+            )
+        )
+    if plan.group_controller_version is not None:
+        operators.append(
+            declare_group_controller(
+                naming.resource_name(name, "lws"),
+                GroupControllerArgs(
+                    chart_version=plan.group_controller_version,
+                    system_nodes=system_nodes,
+                    images=plan.chart_images.get("lws"),
                     after=after,
                 ),
                 in_cluster,

@@ -112,7 +112,6 @@ class GpuNodeGroup(pulumi.ComponentResource):
     ) -> NodeTemplate:
         pool = args.plan
         interfaces: Sequence[aws.ec2.LaunchTemplateNetworkInterfaceArgs] = ()
-        placement_group = None
         if pool.efa_interfaces:
             group = declare_efa_security_group(
                 naming.resource_name(name, "efa"), args.cluster.vpc_id, tags, parent=self
@@ -121,14 +120,6 @@ class GpuNodeGroup(pulumi.ComponentResource):
                 efa_layout(pool.efa_interfaces, pool.efa_on_first_card),
                 [args.cluster.security_group_id, group.id],
             )
-            # A block places its instances together by itself, and refuses a group.
-            if not isinstance(pool.capacity, CapacityBlock):
-                placement_group = aws.ec2.PlacementGroup(
-                    name,
-                    strategy="cluster",
-                    tags=tags,
-                    opts=pulumi.ResourceOptions(parent=self),
-                ).name
         return NodeTemplate(
             root_disk_gib=_root_disk_gib(pool),
             root_disk_throughput_mib_per_s=pool.root_disk_throughput_mib_per_s,
@@ -136,10 +127,25 @@ class GpuNodeGroup(pulumi.ComponentResource):
             user_data=_user_data(pool, args.cluster),
             capacity=capacity,
             interfaces=interfaces,
-            placement_group=placement_group,
+            placement_group=self._placement_group(name, pool, tags),
             reservation_id=self._bought_block(name, pool, tags),
             tags=tags,
         )
+
+    def _placement_group(
+        self, name: str, pool: PoolPlan, tags: dict[str, str]
+    ) -> pulumi.Output[str] | None:
+        """Nodes of one replica are next to each other.
+
+        A block places its instances together by itself, and refuses a group.
+        """
+        if pool.nodes_per_replica == 1 or isinstance(pool.capacity, CapacityBlock):
+            return None
+        group = aws.ec2.PlacementGroup(
+            name, strategy="cluster", tags=tags, opts=pulumi.ResourceOptions(parent=self)
+        )
+        group_name: pulumi.Output[str] = group.name
+        return group_name
 
     def _bought_block(
         self, name: str, pool: PoolPlan, tags: dict[str, str]

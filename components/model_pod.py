@@ -1,7 +1,7 @@
 """The pod of one replica of a model server."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pulumi_kubernetes as kubernetes
 from pulumi_kubernetes.core import v1 as core
@@ -45,14 +45,27 @@ KEEP_RUNNING: Final[Mapping[str, str]] = {"cluster-autoscaler.kubernetes.io/safe
 Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"""
 
 
-def pod_template(server: ServerPlan, pool: PoolPlan) -> core.PodTemplateSpecArgs:
+PodRole = Literal["alone", "leader", "worker"]
+"""Whether a pod is a replica of its own, or which part of one over several nodes."""
+
+GROUP_ARGS: Final = (
+    *("--node-rank", "$(LWS_WORKER_INDEX)"),
+    *("--master-addr", "$(LWS_LEADER_ADDRESS)"),
+)
+"""LeaderWorkerSet puts both variables into every container.
+Source: https://lws.sigs.k8s.io/docs/reference/labels-annotations-and-environment-variables/"""
+
+
+def pod_template(
+    server: ServerPlan, pool: PoolPlan, role: PodRole = "alone"
+) -> core.PodTemplateSpecArgs:
     """One container on a node of the tier; it alone holds the GPUs it asks for."""
     return core.PodTemplateSpecArgs(
         metadata=kubernetes.meta.v1.ObjectMetaArgs(
             labels=naming.server_labels(server.name), annotations=dict(KEEP_RUNNING)
         ),
         spec=core.PodSpecArgs(
-            containers=[_container(server, pool.gpu_vendor)],
+            containers=[_container(server, pool, role)],
             volumes=_volumes(server),
             node_selector={naming.TIER_LABEL: pool.tier} if len(server.tiers) < 2 else None,
             affinity=_preferred_tiers(server.tiers),
@@ -103,19 +116,23 @@ def _pull_secrets(server: ServerPlan) -> list[core.LocalObjectReferenceArgs] | N
     return [core.LocalObjectReferenceArgs(name=server.pull_secret)]
 
 
-def _container(server: ServerPlan, vendor: naming.GpuVendor) -> core.ContainerArgs:
-    resources = _resources(server)
+def _container(server: ServerPlan, pool: PoolPlan, role: PodRole) -> core.ContainerArgs:
+    resources = _resources(server, pool)
+    answers = role != "worker"
     return core.ContainerArgs(
         name="vllm",
         image=server.image,
-        args=list(server.vllm_args),
-        env=[_hf_token()],
-        ports=[core.ContainerPortArgs(name="http", container_port=HTTP_PORT)],
+        args=_args(server, role),
+        env=[_hf_token()] if role == "alone" else [_hf_token(), _host_address()],
+        ports=[core.ContainerPortArgs(name="http", container_port=HTTP_PORT)] if answers else None,
         # Equal, so that the pod is of the Guaranteed class: evicted last, on cores of its own.
         resources=core.ResourceRequirementsArgs(requests=resources, limits=resources),
-        startup_probe=_probe(failures=-(-server.startup_budget_s // PROBE_PERIOD_S)),
-        readiness_probe=_probe(failures=3),
-        liveness_probe=_probe(failures=6),
+        # A worker listens on no port; when it ends, its whole group begins anew.
+        startup_probe=(
+            _probe(failures=-(-server.startup_budget_s // PROBE_PERIOD_S)) if answers else None
+        ),
+        readiness_probe=_probe(failures=3) if answers else None,
+        liveness_probe=_probe(failures=6) if answers else None,
         lifecycle=core.LifecycleArgs(
             pre_stop=core.LifecycleHandlerArgs(sleep=core.SleepActionArgs(seconds=PRE_STOP_S))
         ),
@@ -126,18 +143,55 @@ def _container(server: ServerPlan, vendor: naming.GpuVendor) -> core.ContainerAr
         security_context=core.SecurityContextArgs(
             allow_privilege_escalation=False,
             capabilities=core.CapabilitiesArgs(
-                drop=["ALL"], add=list(ADDED_CAPABILITIES[vendor]) or None
+                drop=["ALL"], add=_capabilities(server, pool) or None
             ),
         ),
     )
 
 
-def _resources(server: ServerPlan) -> dict[str, str]:
+def _args(server: ServerPlan, role: PodRole) -> list[str]:
+    if role == "alone":
+        return list(server.vllm_args)
+    return [*server.vllm_args, *GROUP_ARGS, *(["--headless"] if role == "worker" else [])]
+
+
+def _resources(server: ServerPlan, pool: PoolPlan) -> dict[str, str]:
+    """A pod of several that make one replica takes all network interfaces of its node too."""
+    interfaces = _interfaces(server, pool)
     return {
         "cpu": str(server.cpu_request_cores),
         "memory": f"{server.host_memory_request_gib}Gi",
-        server.gpu_resource: str(server.gpus_per_replica),
+        server.gpu_resource: str(server.gpus_per_pod),
+        **({naming.EFA_RESOURCE: str(interfaces)} if interfaces else {}),
     }
+
+
+def _interfaces(server: ServerPlan, pool: PoolPlan) -> int:
+    return pool.efa_interfaces if server.nodes_per_replica > 1 else 0
+
+
+def _capabilities(server: ServerPlan, pool: PoolPlan) -> list[str]:
+    """Interfaces that write into memory by themselves need it locked.
+
+    Source:
+        https://docs.vllm.ai/en/latest/serving/parallelism_scaling.html
+    """
+    locked = ("IPC_LOCK",) if _interfaces(server, pool) else ()
+    return [*ADDED_CAPABILITIES[pool.gpu_vendor], *locked]
+
+
+def _host_address() -> core.EnvVarArgs:
+    """The address under which other ranks reach this one.
+
+    Source:
+        https://docs.vllm.ai/en/latest/serving/parallelism_scaling.html
+    """
+    return core.EnvVarArgs(
+        name="VLLM_HOST_IP",
+        value_from=core.EnvVarSourceArgs(
+            field_ref=core.ObjectFieldSelectorArgs(field_path="status.podIP")
+        ),
+    )
 
 
 def _hf_token() -> core.EnvVarArgs:

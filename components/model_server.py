@@ -13,6 +13,7 @@ from pulumi_kubernetes.meta import v1 as meta
 from berth.planner.plan import PoolPlan, ServerPlan
 from components import naming
 from components.model_pod import HTTP_PORT, pod_template
+from components.server_group import WAIT_FOR_GROUPS, declare_group
 
 BEFORE_START_S: Final = 600
 """For scheduling and the pull of an image of many gigabytes, before the start-up probe counts."""
@@ -49,6 +50,7 @@ class ModelServerArgs:
 class ModelServer(pulumi.ComponentResource):
     """A Deployment of vLLM and a Service that only the cluster reaches.
 
+    Where a replica takes several nodes, a LeaderWorkerSet stands in the Deployment's place.
     With two replicas or more a disruption budget keeps drains from taking several at once. The
     nodes carry our tier label: on a cluster that exists, their owner sets it
     (`kubectl label node NODE berth-gpu/tier=TIER`), since a GPU of another kind would have
@@ -63,28 +65,16 @@ class ModelServer(pulumi.ComponentResource):
     ) -> None:
         super().__init__("berth:index:ModelServer", name, None, opts)
         server = args.plan
-        progress_s = BEFORE_START_S + server.startup_budget_s
-        apps.Deployment(
-            name,
-            metadata=_metadata(server, _annotations(args)),
-            spec=apps.DeploymentSpecArgs(
-                replicas=server.replicas,
-                selector=meta.LabelSelectorArgs(match_labels=naming.server_selector(server.name)),
-                strategy=_strategy(server),
-                progress_deadline_seconds=progress_s,
-                template=pod_template(server, args.pool),
-            ),
-            opts=pulumi.ResourceOptions(
-                parent=self, depends_on=list(args.after), custom_timeouts=_timeouts(server)
-            ),
-        )
+        over_nodes = server.nodes_per_replica > 1
+        self._group(name, args) if over_nodes else self._deployment(name, args)
+        select = naming.leader_selector if over_nodes else naming.server_selector
         core.Service(
             name,
             # Pulumi would wait ten minutes for a ready pod, which a large model does not make.
             metadata=_metadata(server, SKIP_AWAIT),
             spec=core.ServiceSpecArgs(
                 type="ClusterIP",
-                selector=naming.server_selector(server.name),
+                selector=select(server.name),
                 ports=[core.ServicePortArgs(name="http", port=HTTP_PORT, target_port="http")],
             ),
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.after)),
@@ -103,6 +93,36 @@ class ModelServer(pulumi.ComponentResource):
             )
         self.endpoint = f"http://{server.name}.{naming.MODEL_NAMESPACE}.svc:{HTTP_PORT}/v1"
         self.register_outputs({"endpoint": self.endpoint})
+
+    def _deployment(self, name: str, args: ModelServerArgs) -> None:
+        server = args.plan
+        apps.Deployment(
+            name,
+            metadata=_metadata(server, _annotations(args)),
+            spec=apps.DeploymentSpecArgs(
+                replicas=server.replicas,
+                selector=meta.LabelSelectorArgs(match_labels=naming.server_selector(server.name)),
+                strategy=_strategy(server),
+                progress_deadline_seconds=BEFORE_START_S + server.startup_budget_s,
+                template=pod_template(server, args.pool),
+            ),
+            opts=self._options(args),
+        )
+
+    def _group(self, name: str, args: ModelServerArgs) -> None:
+        server = args.plan
+        metadata = meta.ObjectMetaArgs(
+            name=naming.group_name(server.name),
+            namespace=naming.MODEL_NAMESPACE,
+            labels=naming.server_labels(server.name),
+            annotations=WAIT_FOR_GROUPS if _waits(args) else None,
+        )
+        declare_group(name, metadata, server, args.pool, self._options(args))
+
+    def _options(self, args: ModelServerArgs) -> pulumi.ResourceOptions:
+        return pulumi.ResourceOptions(
+            parent=self, depends_on=list(args.after), custom_timeouts=_timeouts(args.plan)
+        )
 
 
 def _waits(args: ModelServerArgs) -> bool:

@@ -8,6 +8,8 @@ would otherwise replace everything. Tags carry it instead.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+from berth.planner.spanning import GROUP_SUFFIX
+
 GpuVendor = Literal["nvidia", "amd"]
 NodeRole = Literal["gpu", "system"]
 
@@ -42,6 +44,7 @@ MODEL_NAMESPACE: Final = "inference"
 GPU_OPERATOR_NAMESPACE: Final = "gpu-operator"
 AMD_GPU_OPERATOR_NAMESPACE: Final = "kube-amd-gpu"
 CERT_MANAGER_NAMESPACE: Final = "cert-manager"
+GROUP_CONTROLLER_NAMESPACE: Final = "lws-system"
 SYSTEM_NAMESPACE: Final = "kube-system"
 AUTOSCALER_SERVICE_ACCOUNT: Final = "cluster-autoscaler"
 
@@ -127,6 +130,23 @@ def object_labels(component: str) -> dict[str, str]:
 def server_selector(server: str) -> dict[str, str]:
     """Labels that tell the pods of one model server from all others; never change them."""
     return {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": server}
+
+
+def group_name(server: str) -> str:
+    """The LeaderWorkerSet of a server over several nodes.
+
+    Its controller makes a Service that is called like it, so it cannot have the server's own name.
+    """
+    return f"{server}{GROUP_SUFFIX}"
+
+
+def leader_selector(server: str) -> dict[str, str]:
+    """Labels of the pods of a server over several nodes that answer requests.
+
+    Source:
+        https://lws.sigs.k8s.io/docs/reference/labels-annotations-and-environment-variables/
+    """
+    return server_selector(server) | {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 
 
 def server_labels(server: str) -> dict[str, str]:

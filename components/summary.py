@@ -70,7 +70,25 @@ def _to_do(plan: Plan, has_token: bool) -> Iterator[str]:
             "`pulumi config set --secret berth:hf_token` makes it, else create it with the key "
             f"{naming.HF_TOKEN_KEY}"
         )
+    over_nodes = [server for server in plan.servers.values() if server.nodes_per_replica > 1]
+    if over_nodes and plan.group_controller_version is None:
+        yield (
+            "LeaderWorkerSet: not installed by this stack; have it in the cluster, or put "
+            "leader-worker-set into berth:cluster.install"
+        )
+    for server in over_nodes:
+        if plan.pools[server.tier].efa_interfaces:
+            yield (
+                f"server {server.name}: {server.image} must hold libfabric and aws-ofi-nccl, else "
+                "its pods talk over TCP; vLLM's own image has neither, so give "
+                f"berth:models.{server.name}.image"
+            )
     for pool in plan.pools.values():
+        if pool.mig_profile and plan.gpu_software is None:
+            yield (
+                f"tier {pool.tier}: the cluster's own GPU Operator cuts its GPUs into "
+                f"{pool.mig_profile}; it needs migManager and the strategy single"
+            )
         if pool.source == "existing":
             yield (
                 f"tier {pool.tier}: pods go to nodes with the label "

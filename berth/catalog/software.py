@@ -8,7 +8,7 @@ from math import inf
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import Field, HttpUrl
+from pydantic import AnyUrl, Field, UrlConstraints
 
 from berth.catalog.entry import Entry, Source
 
@@ -38,7 +38,8 @@ PullSecretForm = Literal["name", "names", "object", "objects"]
 class Chart(Entry):
     """One Helm chart, called as its key."""
 
-    repository_url: HttpUrl
+    repository_url: Annotated[AnyUrl, UrlConstraints(allowed_schemes=["https", "oci"])]
+    """Of a chart in a container registry, the chart itself."""
     version: str
     images: Annotated[Mapping[str, str], Field(min_length=1)]
     """The images that run, by path in the chart's values; with a tag where the value has one."""

@@ -49,10 +49,12 @@ def _print(plan: Plan, start: Sequence[StartFinding]) -> None:
     console = Console(highlight=False, soft_wrap=True, emoji=False)
     for server in plan.servers.values():
         where = f"{_tiers(server)}, {server.instance_type or 'nodes of your own'}"
+        nodes = server.nodes_per_replica
+        over = f", each over {nodes} nodes" if nodes > 1 else ""
         console.print(
             Text(f"{server.name}: ", "bold").append(
                 f"{server.model}, {server.replicas} x {server.gpus_per_replica} x {server.gpu} "
-                f"({where})",
+                f"({where}{over})",
                 "not bold",
             )
         )

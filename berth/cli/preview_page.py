@@ -90,7 +90,7 @@ def _verdict(report: Report) -> Iterator[Text]:
             f"{server.name}: {server.model} in {_format(server)}, "
             f"{_count(server.replicas, 'replica')} of "
             f"{_count(server.gpus_per_replica, report.plan.pools[server.tier].device)} "
-            f"on {server.tier}"
+            f"{_over_nodes(server)}on {server.tier}"
             + (f", {with_commas(usd)} USD per million output tokens" if usd is not None else "")
         )
     for pool in report.plan.pools.values():
@@ -162,7 +162,8 @@ def _server(server: ServerPlan, device: str) -> Iterator[Text]:
     )
     yield Text(
         f"  {_count(server.replicas, 'replica')} of {_count(server.gpus_per_replica, device)} "
-        f"(tensor parallel {server.tensor_parallel_size}) on {_count(server.nodes, 'node')}; "
+        f"{_over_nodes(server)}(tensor parallel {server.tensor_parallel_size}{_stages(server)}) on "
+        f"{_count(server.nodes, 'node')}; "
         f"requests of up to {server.max_model_len:,} tokens, {server.max_num_seqs} at once; "
         f"rollout {server.rollout}"
     )
@@ -172,6 +173,16 @@ def _server(server: ServerPlan, device: str) -> Iterator[Text]:
     for reason in server.reasons:
         yield Text(f"  does not fit: {reason}", "red")
     yield Text(f"  {server.image} {' '.join(server.vllm_args)}", "dim")
+
+
+def _over_nodes(server: ServerPlan) -> str:
+    nodes = server.nodes_per_replica
+    return f"over {_count(nodes, 'node')} each " if nodes > 1 else ""
+
+
+def _stages(server: ServerPlan) -> str:
+    stages = server.pipeline_parallel_size
+    return f", pipeline parallel {stages}" if stages > 1 else ""
 
 
 def _format(server: ServerPlan) -> str:

@@ -75,6 +75,17 @@ def _workload(inputs: Inputs) -> str:
     )
 
 
+def _group(inputs: Inputs) -> str:
+    template = ("spec", "leaderWorkerTemplate")
+    containers = _at(inputs, *template, "workerTemplate", "spec", "containers") or ()
+    replicas, size = _at(inputs, "spec", "replicas"), _at(inputs, *template, "size")
+    return _joined(
+        f"{_number(replicas)} x {_number(size)} pods",
+        *(_gpus(container) for container in containers),
+        *(_at(container, "image") for container in containers),
+    )
+
+
 def _gpus(container: Any) -> str:
     limits = _at(container, "resources", "limits") or {}
     asked = [f"{key} {limits[key]}" for key in limits if key in ("nvidia.com/gpu", "amd.com/gpu")]
@@ -112,4 +123,5 @@ _NOTES: Mapping[str, Callable[[Inputs], str]] = {
     "kubernetes:apps/v1:Deployment": _workload,
     "kubernetes:core/v1:Service": _service,
     "kubernetes:helm.sh/v3:Release": _release,
+    "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet": _group,
 }

@@ -140,7 +140,9 @@ class NewCluster(Config):
     """Needed for tiers with `source: hybrid`."""
 
 
-Installable = Literal["amd-gpu-operator", "cluster-autoscaler", "nvidia-gpu-operator"]
+Installable = Literal[
+    "amd-gpu-operator", "cluster-autoscaler", "leader-worker-set", "nvidia-gpu-operator"
+]
 
 _Install = Annotated[
     tuple[Annotated[Installable, Wanted("a part of the GPU software", "nvidia-gpu-operator")], ...],

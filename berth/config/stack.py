@@ -31,6 +31,7 @@ from berth.config.values import (
     Day,
     Flag,
     GpuCount,
+    Image,
     Milliseconds,
     Name,
     NodeCountOrNone,
@@ -140,7 +141,8 @@ class ModelConfig(Config):
     tensor_parallel_size: GpuCount | None = None
     """GPUs that share each layer; left out: the smallest number that fits."""
     pipeline_parallel_size: GpuCount | None = None
-    """Stages one after the other, in one node; left out: 1, with a `load` searched."""
+    """Stages one after the other, over several nodes where one has too few GPUs; left out: 1, with
+    a `load` searched, and one for each node where the model fits on none."""
     data_parallel_size: GpuCount | None = None
     """Copies of the attention part in one replica, in one node; left out: 1, with a `load` and
     latent attention searched."""
@@ -155,6 +157,9 @@ class ModelConfig(Config):
     """What all replicas together are asked; without it the plan says nothing of speed."""
     goals: Annotated[GoalsConfig, Wanted("goals", "{ttft_ms: 1500, itl_ms: 40}")] | None = None
     """Latencies that must hold under the load, on the high side of the estimate."""
+    image: Image | None = None
+    """An image of one's own with the planned version of vLLM, such as one with the libraries of
+    EFA; left out: vLLM's own."""
     calibration: Annotated[Text, Wanted("a file of berth calibrate", "stacks/chat.json")] | None = (
         None
     )

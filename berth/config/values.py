@@ -123,6 +123,11 @@ Registry = Annotated[
     StringConstraints(pattern=r"^[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*$", max_length=200),
     Wanted("a registry, with a path if it has one, without https://", "mirror.example.com/hub"),
 ]
+Image = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9][A-Za-z0-9._:/-]*[:@][A-Za-z0-9._:-]+$", max_length=300),
+    Wanted("an image with its tag or digest", "registry.example.com/vllm-efa:v0.32.0"),
+]
 SecretName = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$"),

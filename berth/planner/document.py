@@ -19,6 +19,7 @@ def server_document(server: ServerPlan) -> dict[str, Any]:
         "tensor_parallel_size": server.tensor_parallel_size,
         "pipeline_parallel_size": server.pipeline_parallel_size,
         "gpus_per_replica": server.gpus_per_replica,
+        "nodes_per_replica": server.nodes_per_replica,
         "replicas": server.replicas,
         "nodes": server.nodes,
         "fits": server.fits,

@@ -13,6 +13,7 @@ from berth.planner.search_document import candidate_document, model_facts
 from berth.planner.speed.forecast import ServerSpeed
 from berth.planner.speed.serving import Traffic
 from berth.planner.startup import plan_startup
+from berth.planner.vllm_args import node_args
 
 
 def candidate_of(option: Option, nameplate_gib: float = 0.0) -> Candidate:
@@ -76,7 +77,7 @@ def option_document(model: Model, name: str, option: Option) -> dict[str, Any]:
     if option.reason and option.reason not in reasons:
         reasons.append(option.reason)
     document["reasons"] = reasons
-    arguments = document.pop("vllm_args")
+    arguments = [*document.pop("vllm_args"), *node_args(option.nodes_per_replica or 1)]
     speed = option.plan()
     document["speed"] = speed_document(speed) if speed is not None else None
     document["startup"] = startup_document(

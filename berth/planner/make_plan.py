@@ -31,8 +31,10 @@ from berth.planner.software import (
     amd_gpu_software,
     autoscaler,
     efa_plugin_version,
+    group_controller_version,
     nvidia_gpu_software,
 )
+from berth.planner.spanning import fabric_problems, group_problems, nodes_of_replica
 from berth.planner.speed.forecast import Calibration
 from berth.planner.tier_choice import AUTO, TierChoice, choose_tiers, with_choices
 from berth.planner.tiers import Tier, resolve_tiers
@@ -53,11 +55,16 @@ class _Server:
     needs: HostNeeds
 
     @property
+    def nodes_per_replica(self) -> int:
+        return nodes_of_replica(self.placement.gpus, self.tier)
+
+    @property
     def demand(self) -> Demand:
         return Demand(
             server=self.name,
             gpus_per_replica=self.placement.gpus,
             replicas=self.replicas,
+            nodes_per_replica=self.nodes_per_replica,
             model_cache_gib=self.needs.model_cache_gib,
         )
 
@@ -120,6 +127,7 @@ def make_plan(
         amd_gpu_software=amd_gpu_software(config, pools, catalog),
         autoscaler=autoscaler(config, pools, catalog),
         efa_plugin_version=efa_plugin_version(pools, catalog),
+        group_controller_version=group_controller_version(config, pools, catalog),
         chart_images=chart_images(config, catalog),
         pools=pools,
         servers={
@@ -188,6 +196,9 @@ def _place_server(
         placement = place(name, wanted, model, tier, version, problems)
     if placement is None:
         return None
+    nodes = nodes_of_replica(placement.gpus, tier)
+    problems.extend(group_problems(name, wanted, nodes, config.models))
+    problems.extend(fabric_problems(tier, config.tiers[tier.name], nodes, catalog.instances))
     needs = _host_needs(name, model.weights_bytes, tier, placement, problems)
     if needs is None:
         return None
@@ -214,8 +225,8 @@ def _unknown_model(name: str, catalog: Catalog) -> str:
 def _host_needs(
     name: str, weights_bytes: int, tier: Tier, placement: Placement, problems: list[str]
 ) -> HostNeeds | None:
-    """What each replica takes of its host; None with a line in `problems` if that is too much."""
-    gpus = placement.gpus
+    """What each pod takes of its host; None with a line in `problems` if that is too much."""
+    gpus = placement.gpus // nodes_of_replica(placement.gpus, tier)
     share = node_share(tier.instance, gpus, tier.gpus_per_node) if tier.instance else None
     if share is not None and share.memory_gib < least_memory_gib(gpus):
         problems.append(
@@ -261,7 +272,7 @@ def _server_plan(
     server: _Server, config: StackConfig, catalog: Catalog, filled: Sequence[FilledNodes]
 ) -> ServerPlan:
     tier, placement, needs = server.tier, server.placement, server.needs
-    verdict, gpus = placement.verdict, placement.gpus
+    verdict, gpus, nodes = placement.verdict, placement.gpus, server.nodes_per_replica
     engine = catalog.software.vllm[tier.gpu.vendor]
     return ServerPlan(
         name=server.name,
@@ -275,7 +286,12 @@ def _server_plan(
         pipeline_parallel_size=placement.pipeline_parallel_size,
         gpus_per_replica=gpus,
         replicas=server.replicas,
-        nodes=-(-server.replicas // (tier.gpus_per_node // gpus)),
+        nodes_per_replica=nodes,
+        nodes=(
+            server.replicas * nodes
+            if nodes > 1
+            else -(-server.replicas // (tier.gpus_per_node // gpus))
+        ),
         fits=verdict.fits,
         reasons=verdict.reasons,
         memory=verdict.memory,
@@ -283,7 +299,8 @@ def _server_plan(
         load=server.config.load,
         vllm_args=vllm_args(_options(server)),
         vllm_version=engine.version,
-        image=mirrored(engine.image, config.images.registry if config.images else None),
+        image=server.config.image
+        or mirrored(engine.image, config.images.registry if config.images else None),
         pull_secret=config.images.pull_secret if config.images else None,
         tiers=server.config.tiers,
         gpu_resource=tier.gpu.resource,
@@ -307,6 +324,7 @@ def _options(server: _Server) -> ServerOptions:
         pipeline_parallel_size=placement.pipeline_parallel_size,
         data_parallel_size=placement.data_parallel_size,
         expert_parallel=placement.expert_parallel,
+        nodes=server.nodes_per_replica,
         max_model_len=verdict.max_model_len,
         max_num_seqs=verdict.max_num_seqs,
         max_num_batched_tokens=verdict.max_num_batched_tokens,

@@ -1,6 +1,8 @@
 """How one model server is split over the GPUs of its tier, and in which number format."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 from berth.catalog.model import Model
 from berth.config.stack import ModelConfig
@@ -9,6 +11,7 @@ from berth.planner.errors import problem
 from berth.planner.memory import MemoryVerdict, plan_memory
 from berth.planner.memory_checks import option_reasons
 from berth.planner.search_space import PCIE_RANKS
+from berth.planner.spanning import over_nodes, splits_over_nodes
 from berth.planner.tiers import Tier
 from berth.planner.weights import is_made_while_loading
 
@@ -46,19 +49,25 @@ def place(
     vllm_version: str,
     problems: list[str],
 ) -> Placement | None:
-    """Where the server called `name` fits on one node of `tier`; None with a line in `problems`."""
+    """Where the server called `name` fits on `tier`; None with a line in `problems`.
+
+    A replica takes several nodes only where none of its formats fits on one.
+    """
     key = f"berth:models.{name}"
     formats = _formats(key, config, model, tier, problems)
-    sizes = _sizes(key, config, model, tier, problems)
     attempts: list[_Attempt] = []
-    for quantization in formats:
-        for size in sizes:
+    for splits in (
+        _splits_of_one_node(key, config, model, tier, problems),
+        splits_over_nodes(config, model, tier),
+    ):
+        for quantization, (size, stages) in product(formats, splits):
             options = engine_options(
                 config,
                 "auto" if quantization == model.quantization else quantization,
                 size,
                 vllm_version,
             )
+            options = replace(options, pipeline_parallel_size=stages)
             verdict = plan_memory(model, tier.gpu, options)
             if verdict.fits:
                 return Placement(
@@ -106,52 +115,26 @@ def wrong_format(key: str, config: ModelConfig, model: Model) -> str | None:
     )
 
 
-def _sizes(
+def _splits_of_one_node(
     key: str, config: ModelConfig, model: Model, tier: Tier, problems: list[str]
-) -> tuple[int, ...]:
-    """Tensor parallel sizes to try, the smallest first."""
-    given = config.tensor_parallel_size
-    spanning = over_nodes(key, config, tier)
-    if spanning is not None:
-        problems.append(spanning)
+) -> Sequence[tuple[int, int]]:
+    """Tensor parallel sizes to try with their stages, the smallest first; those given as they are.
+
+    What is given may take several nodes.
+    """
+    given, stages = config.tensor_parallel_size, config.pipeline_parallel_size or 1
+    refused = over_nodes(key, config, tier)
+    if refused is not None:
+        problems.append(refused)
         return ()
-    copies = (config.pipeline_parallel_size or 1) * (config.data_parallel_size or 1)
     if given is None:
+        copies = stages * (config.data_parallel_size or 1)
         linked = tier.gpu.fabric.kind != "pcie"
         room = tier.most_gpus // copies
         most = room if linked else min(PCIE_RANKS, room)
         powers = [1 << exponent for exponent in range(most.bit_length())]
-        return tuple(size for size in powers if model.attention_heads % size == 0)
-    return (given,)
-
-
-def over_nodes(key: str, config: ModelConfig, tier: Tier) -> str | None:
-    """A line where what is asked for needs more GPUs than one node of `tier` has."""
-    copies = (config.pipeline_parallel_size or 1) * (config.data_parallel_size or 1)
-    gpus = copies * (config.tensor_parallel_size or 1)
-    if gpus <= tier.most_gpus:
-        return None
-    if tier.mig_profile:
-        sizes = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
-        size = next(each for each in sizes if (getattr(config, each) or 1) > 1)
-        return problem(
-            f"{key}.{size}",
-            f"{getattr(config, size)}, and tier {tier.name} has MIG slices of {tier.card_key}, "
-            "which have no peer access to each other",
-            "set it to 1, or name a tier without mig_profile",
-        )
-    if copies == 1:
-        return problem(
-            f"{key}.tensor_parallel_size",
-            f"{gpus} is more than one {tier.node_words} has",
-            f"lower it to {tier.gpus_per_node} or less",
-        )
-    return problem(
-        f"{key}.pipeline_parallel_size",
-        f"one replica takes {gpus} GPUs, more than one {tier.node_words} has, and replicas over "
-        "several nodes cannot be declared yet",
-        f"keep tensor, pipeline and data parallel sizes together at {tier.gpus_per_node} or less",
-    )
+        return [(size, stages) for size in powers if model.attention_heads % size == 0]
+    return [(given, stages)]
 
 
 def engine_options(
@@ -194,7 +177,7 @@ def _refusals(
     lines: list[str] = []
     for attempt in widest:
         words = "16 bit" if attempt.quantization == "none" else attempt.quantization
-        ranks = attempt.options.tensor_parallel_size
+        ranks = attempt.options.ranks
         where = f"{config.model} in {words} on {ranks} x {tier.gpu_key}, "
         lines.extend(_in_stack_key(key, reason, where) for reason in attempt.verdict.reasons)
     return lines

@@ -92,6 +92,8 @@ class ServerPlan:
     tensor_parallel_size: int
     pipeline_parallel_size: int
     gpus_per_replica: int
+    nodes_per_replica: int = 1
+    """Above 1, a replica is a pod on each of so many nodes, with all GPUs of it."""
     replicas: int
     nodes: int
     """Nodes that all replicas together fill, the last one perhaps in part."""
@@ -113,11 +115,11 @@ class ServerPlan:
     weights_bytes: int
     """Weights as downloaded, all files of the repository that are loaded."""
     cpu_request_cores: int
-    """Per replica."""
+    """Per pod, as what follows."""
     host_memory_request_gib: int
-    """Per replica; request and limit are equal."""
+    """Request and limit are equal."""
     shm_gib: int
-    """Memory-backed /dev/shm per replica; part of the memory request."""
+    """Memory-backed /dev/shm; part of the memory request."""
     model_cache_gib: int
     """Size limit of the volume that takes the downloaded weights."""
     startup_budget_s: int
@@ -131,6 +133,16 @@ class ServerPlan:
     rollout: Literal["surge", "one_by_one", "recreate"]
     """`surge`: a new replica starts before an old one ends, on spare GPUs; `one_by_one`: an old one
     ends first; `recreate`: all end first, the service is down meanwhile."""
+
+    @property
+    def gpus_per_pod(self) -> int:
+        """GPUs of a replica on one node."""
+        return self.gpus_per_replica // self.nodes_per_replica
+
+    @property
+    def pods(self) -> int:
+        """Of all replicas."""
+        return self.replicas * self.nodes_per_replica
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +185,8 @@ class PoolPlan:
     """Per node, as the kubelet is told; None on nodes that the stack does not make."""
     topology_policy: Literal["best-effort", "single-numa-node"] = "best-effort"
     """The kubelet's topology manager policy."""
+    nodes_per_replica: int = 1
+    """Most nodes that one replica takes; above 1 they are next to each other, in one zone."""
     efa_interfaces: int = 0
     """EFA interfaces of each node; 0 unless a server spans nodes."""
     efa_on_first_card: bool = True
@@ -289,6 +303,8 @@ class Plan:
     """None where the stack makes no nodes, or the cluster has an autoscaler."""
     efa_plugin_version: str | None = None
     """Of the chart that hands out EFA interfaces; None where no server spans nodes."""
+    group_controller_version: str | None = None
+    """Of the chart that starts pods on several nodes as one replica; None where none does."""
     chart_images: Mapping[str, "ChartImages"] = field(default_factory=dict)
     """By chart; empty where images come from the public registries."""
     pools: Mapping[str, PoolPlan]

@@ -28,7 +28,7 @@ def pool_plan(
     instance = tier.instance
     ami_type = "CUSTOM" if eks.ami_id else eks.ami_type or instance.ami_types[0]
     spot = eks.capacity.instance_types if isinstance(eks.capacity, SpotCapacity) else ()
-    spans_nodes = any(each.gpus_per_replica > tier.gpus_per_node for each in demands)
+    nodes_per_replica = _nodes_per_replica(demands)
     on_root_disk = not instance.local_nvme_gb
     return PoolPlan(
         tier=tier.name,
@@ -56,7 +56,8 @@ def pool_plan(
         cpu_arch=instance.cpu_arch,
         max_pods=instance.max_pods,
         topology_policy=_topology_policy(tier, demands),
-        efa_interfaces=instance.efa_interfaces if spans_nodes else 0,
+        nodes_per_replica=nodes_per_replica,
+        efa_interfaces=instance.efa_interfaces if nodes_per_replica > 1 else 0,
         efa_on_first_card=instance.efa_on_first_card,
     )
 
@@ -84,8 +85,13 @@ def _owned_pool(
         max_nodes=tier.max_nodes,
         gpus_requested=_gpus(demands),
         cpu_arch="x86_64",
+        nodes_per_replica=_nodes_per_replica(demands),
         vcpus_per_node=tier.vcpus_per_node,
     )
+
+
+def _nodes_per_replica(demands: Sequence[Demand]) -> int:
+    return max((each.nodes_per_replica for each in demands), default=1)
 
 
 def _gpus(demands: Sequence[Demand]) -> int:

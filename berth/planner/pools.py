@@ -21,6 +21,19 @@ class Demand:
     gpus_per_replica: int
     replicas: int
     model_cache_gib: int
+    """Of each node that a replica is on."""
+    nodes_per_replica: int = 1
+    """Above 1, a replica takes all GPUs of so many nodes."""
+
+    @property
+    def gpus_per_pod(self) -> int:
+        """GPUs of a replica on one node."""
+        return self.gpus_per_replica // self.nodes_per_replica
+
+    @property
+    def pods(self) -> int:
+        """Of all replicas: one on each node that a replica takes."""
+        return self.replicas * self.nodes_per_replica
 
     @property
     def words(self) -> str:
@@ -44,61 +57,61 @@ class FilledNodes:
     nodes: int
     free_gpus: int
     """Per node, asked for by no replica."""
-    replicas: tuple[tuple[Demand, int], ...] = ()
-    """Servers on each of these nodes, with the replicas of each."""
+    pods: tuple[tuple[Demand, int], ...] = ()
+    """Servers on each of these nodes, with the pods of each."""
 
-    def with_replicas(self, nodes: int, demand: Demand, replicas: int) -> Self:
-        """`nodes` of these, with so many replicas more on each."""
+    def with_pods(self, nodes: int, demand: Demand, pods: int) -> Self:
+        """`nodes` of these, with so many pods more on each."""
         return replace(
             self,
             nodes=nodes,
-            free_gpus=self.free_gpus - replicas * demand.gpus_per_replica,
-            replicas=(*self.replicas, (demand, replicas)),
+            free_gpus=self.free_gpus - pods * demand.gpus_per_pod,
+            pods=(*self.pods, (demand, pods)),
         )
 
 
 def pack(demands: Sequence[Demand], gpus_per_node: int, at_least_nodes: int) -> list[FilledNodes]:
-    """Put every replica on the first node with enough free GPUs, the largest replicas first.
+    """Put every pod on the first node with enough free GPUs, the largest first.
 
-    A replica never spans nodes. This needs no more nodes than any other way while the sizes are
-    powers of two.
+    A pod never spans nodes. This needs no more nodes than any other way while the sizes are powers
+    of two.
     """
     filled = [FilledNodes(nodes=at_least_nodes, free_gpus=gpus_per_node)] if at_least_nodes else []
-    for demand in sorted(demands, key=lambda each: (-each.gpus_per_replica, each.server)):
-        left = demand.replicas
+    for demand in sorted(demands, key=lambda each: (-each.gpus_per_pod, each.server)):
+        left = demand.pods
         next_filled: list[FilledNodes] = []
         for group in filled:
             parts = _fill(group, demand, left)
-            left -= sum(part.nodes * _replicas_of(part, demand) for part in parts)
+            left -= sum(part.nodes * _pods_of(part, demand) for part in parts)
             next_filled.extend(parts)
         if left:
-            per_node = gpus_per_node // demand.gpus_per_replica
+            per_node = gpus_per_node // demand.gpus_per_pod
             empty = FilledNodes(nodes=-(-left // per_node), free_gpus=gpus_per_node)
             next_filled.extend(_fill(empty, demand, left))
         filled = next_filled
     return filled
 
 
-def _fill(group: FilledNodes, demand: Demand, replicas: int) -> list[FilledNodes]:
-    """`group` after taking as many of `replicas` as it can, its full nodes first."""
-    per_node = group.free_gpus // demand.gpus_per_replica
-    if per_node == 0 or replicas == 0:
+def _fill(group: FilledNodes, demand: Demand, pods: int) -> list[FilledNodes]:
+    """`group` after taking as many of `pods` as it can, its full nodes first."""
+    per_node = group.free_gpus // demand.gpus_per_pod
+    if per_node == 0 or pods == 0:
         return [group]
-    full = min(group.nodes, replicas // per_node)
-    rest = (replicas - full * per_node) if full < group.nodes else 0
+    full = min(group.nodes, pods // per_node)
+    rest = (pods - full * per_node) if full < group.nodes else 0
     empty = group.nodes - full - (1 if rest else 0)
     parts = []
     if full:
-        parts.append(group.with_replicas(full, demand, per_node))
+        parts.append(group.with_pods(full, demand, per_node))
     if rest:
-        parts.append(group.with_replicas(1, demand, rest))
+        parts.append(group.with_pods(1, demand, rest))
     if empty:
         parts.append(replace(group, nodes=empty))
     return parts
 
 
-def _replicas_of(group: FilledNodes, demand: Demand) -> int:
-    return sum(count for each, count in group.replicas if each is demand)
+def _pods_of(group: FilledNodes, demand: Demand) -> int:
+    return sum(count for each, count in group.pods if each is demand)
 
 
 def node_count(filled: Sequence[FilledNodes]) -> int:
@@ -109,10 +122,11 @@ def node_count(filled: Sequence[FilledNodes]) -> int:
 def rollout(demand: Demand, filled: Sequence[FilledNodes]) -> Rollout:
     """How a new version comes up where nothing adds nodes by itself.
 
-    With a node that has enough free GPUs the new replica starts first; without, the old one ends
-    first, and a single replica leaves a gap.
+    With enough nodes that have enough free GPUs the new replica starts first; without, the old one
+    ends first, and a single replica leaves a gap.
     """
-    if any(group.free_gpus >= demand.gpus_per_replica for group in filled):
+    spare = sum(group.nodes for group in filled if group.free_gpus >= demand.gpus_per_pod)
+    if spare >= demand.nodes_per_replica:
         return "surge"
     return "one_by_one" if demand.replicas >= 2 else "recreate"
 
@@ -120,10 +134,7 @@ def rollout(demand: Demand, filled: Sequence[FilledNodes]) -> Rollout:
 def needed_cache_gib(filled: Sequence[FilledNodes]) -> int:
     """Downloaded weights of the fullest node."""
     return max(
-        (
-            sum(demand.model_cache_gib * count for demand, count in group.replicas)
-            for group in filled
-        ),
+        (sum(demand.model_cache_gib * count for demand, count in group.pods) for group in filled),
         default=0,
     )
 
@@ -158,7 +169,8 @@ def check_nodes(
     filled: Sequence[FilledNodes],
     problems: list[str],
 ) -> None:
-    """Add a line if the replicas need more nodes than the tier may have."""
+    """Add a line if the replicas need more nodes than the tier may have, or half of one runs."""
+    _check_halves(tier, config, demands, problems)
     needed = node_count(filled)
     if needed <= max(tier.max_nodes, tier.min_nodes):
         return
@@ -177,3 +189,18 @@ def check_nodes(
             fix,
         )
     )
+
+
+def _check_halves(
+    tier: Tier, config: TierConfig, demands: Sequence[Demand], problems: list[str]
+) -> None:
+    """Add a line if nodes stay up that are too few for any replica on the tier."""
+    fewest = min((each.nodes_per_replica for each in demands if each.replicas), default=1)
+    if isinstance(config, EksTier) and 0 < tier.min_nodes < fewest:
+        problems.append(
+            problem(
+                f"berth:tiers.{tier.name}.min_nodes",
+                f"{tier.min_nodes} keeps a part of a replica running, which takes {fewest} nodes",
+                f"set it to 0, or to {fewest} or more",
+            )
+        )

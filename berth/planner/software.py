@@ -63,6 +63,16 @@ def efa_plugin_version(pools: Mapping[str, PoolPlan], catalog: Catalog) -> str |
     return catalog.software.charts["aws-efa-k8s-device-plugin"].version
 
 
+def group_controller_version(
+    config: StackConfig, pools: Mapping[str, PoolPlan], catalog: Catalog
+) -> str | None:
+    """Of LeaderWorkerSet's chart; None where no server spans nodes, or the cluster has it."""
+    spans = any(pool.nodes_per_replica > 1 for pool in pools.values())
+    if not spans or not _wanted("leader-worker-set", config):
+        return None
+    return catalog.software.charts["lws"].version
+
+
 def _wanted(part: Installable, config: StackConfig) -> bool:
     """A new cluster has nothing yet; to one that exists the stack adds what it is told."""
     if isinstance(config.cluster, NewCluster):

@@ -14,10 +14,11 @@ from berth.planner.cheapest import Comparison, compare_options
 from berth.planner.errors import problem
 from berth.planner.node_choice import NodeOffer
 from berth.planner.option import Option, split_words
-from berth.planner.placement import Placement, engine_options, over_nodes, wrong_format
+from berth.planner.placement import Placement, engine_options, wrong_format
 from berth.planner.plan import SpeedPlan
 from berth.planner.search_space import Fixed
 from berth.planner.sizing import Goals
+from berth.planner.spanning import over_nodes
 from berth.planner.speed.forecast import Calibration
 from berth.planner.speed.serving import Traffic
 from berth.planner.tiers import Tier
@@ -73,7 +74,7 @@ def choose_tiers(
         offers = _offers(candidates, stack, catalog)
         if not automatic:
             offers = _together(offers)
-        found = _compare(config, model, offers, catalog, traffic, calibrations.get(name))
+        found = _compare(config, model, offers, catalog, traffic, calibrations.get(name), widest)
         choices[name] = None
         if found.chosen is None:
             problems.append(_why_not(name, config, found))
@@ -122,7 +123,9 @@ def _compare(
     catalog: Catalog,
     traffic: Traffic,
     calibration: Calibration | None,
+    widest: Tier,
 ) -> Comparison:
+    """What is cheapest within a node; over several only where that holds nothing, or is asked."""
     copies = config.data_parallel_size or 1
     fixed = Fixed(
         options=engine_options(config, "auto", 1, ""),
@@ -138,7 +141,15 @@ def _compare(
         ttft_ms=None if wanted is None else wanted.ttft_ms,
         itl_ms=None if wanted is None else wanted.itl_ms,
     )
-    return compare_options(model, fixed, traffic, goals, offers, catalog, calibration)
+    asked = copies * (config.tensor_parallel_size or 1) * (config.pipeline_parallel_size or 1)
+    over = replace(fixed, in_one_node=False)
+    if asked > widest.most_gpus:
+        return compare_options(model, over, traffic, goals, offers, catalog, calibration)
+    found = compare_options(model, fixed, traffic, goals, offers, catalog, calibration)
+    if found.chosen is not None or copies > 1 or config.tensor_parallel_size is not None:
+        return found
+    wider = compare_options(model, over, traffic, goals, offers, catalog, calibration)
+    return found if wider.chosen is None else wider
 
 
 def _chosen(

@@ -25,8 +25,17 @@ class ServerOptions:
     pipeline_parallel_size: int = 1
     data_parallel_size: int = 1
     expert_parallel: bool = False
+    nodes: int = 1
+    """Over which one replica is divided."""
     kv_cache_dtype: str
     """`auto` is vLLM's own default and not passed on."""
+
+
+def node_args(nodes: int) -> list[str]:
+    """What all ranks are told of the nodes that one replica takes; each also needs its own rank."""
+    if nodes == 1:
+        return []
+    return ["--distributed-executor-backend", "mp", "--nnodes", str(nodes)]
 
 
 def vllm_args(options: ServerOptions) -> tuple[str, ...]:
@@ -51,6 +60,7 @@ def vllm_args(options: ServerOptions) -> tuple[str, ...]:
         args += ["--data-parallel-size", str(options.data_parallel_size)]
     if options.expert_parallel:
         args.append("--enable-expert-parallel")
+    args += node_args(options.nodes)
     if options.quantization is not None:
         args += ["--quantization", options.quantization]
     if options.kv_cache_dtype != "auto":

@@ -61,9 +61,10 @@ class Charts:
         before: Struct | None = None
         for properties in _structs(request):
             name = properties.fields["chart"].string_value if "chart" in properties.fields else ""
-            if name in self._paths:
+            path = self._paths.get(name.rpartition("/")[2])  # of a chart in a registry, its name
+            if path is not None:
                 before = before or _kept(properties)
-                properties.fields["chart"].string_value = self._paths[name]
+                properties.fields["chart"].string_value = path
                 properties.fields.pop("repositoryOpts", None)
         return before
 

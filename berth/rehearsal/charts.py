@@ -48,6 +48,8 @@ def charts_of(plan: Plan) -> dict[str, str]:
         found["cluster-autoscaler"] = plan.autoscaler.chart_version
     if plan.efa_plugin_version is not None:
         found["aws-efa-k8s-device-plugin"] = plan.efa_plugin_version
+    if plan.group_controller_version is not None:
+        found["lws"] = plan.group_controller_version
     return found
 
 
@@ -88,7 +90,7 @@ def prepare_charts(
 
 
 def write_stand_in(name: str, version: str, folder: Path) -> Path:
-    """A chart of that name and version with the workloads of the real one."""
+    """A chart of that name and version with the workloads and resource types of the real one."""
     chart = folder / name
     (chart / "templates").mkdir(parents=True, exist_ok=True)
     about = {"apiVersion": "v2", "name": name, "version": version, "description": "A stand-in."}
@@ -97,6 +99,10 @@ def write_stand_in(name: str, version: str, folder: Path) -> Path:
     (chart / "values.yaml").write_text(yaml.safe_dump(values), "utf-8")
     template = _text("workloads.yaml")
     (chart / "templates" / "workloads.yaml").write_text(template, "utf-8")
+    types = files("berth.rehearsal").joinpath("stand_in", f"crds-{name}.yaml")
+    if types.is_file():
+        (chart / "crds").mkdir(exist_ok=True)
+        (chart / "crds" / "types.yaml").write_text(types.read_text("utf-8"), "utf-8")
     return chart
 
 

@@ -13,7 +13,7 @@ from berth.rehearsal.tables import (
     node_rows,
     outcomes,
     pod_rows,
-    replicas_in_place,
+    pods_in_place,
 )
 
 Tell = Callable[[str], None]
@@ -136,14 +136,14 @@ class Rehearsal:
         """Replicas that do not run on a tier of theirs, and events that failed."""
         found = []
         for name, server in self._wish.plan.servers.items():
-            right = replicas_in_place(self.result.pods, server)
-            if right != server.replicas:
+            right = pods_in_place(self.result.pods, server)
+            if right != server.pods:
+                noun = "replicas" if server.nodes_per_replica == 1 else "pods"
                 tiers = " or ".join(server.tiers or (server.tier,))
                 reasons = [row.reason for row in self.result.pods if row.server == name]
                 why = next(filter(None, reasons), "its pods are not ready or on another tier")
                 found.append(
-                    f"berth:models.{name}: {right} of {server.replicas} replicas run on {tiers}; "
-                    f"{why}"
+                    f"berth:models.{name}: {right} of {server.pods} {noun} run on {tiers}; {why}"
                 )
         for event in self.result.events:
             if not event.ok:

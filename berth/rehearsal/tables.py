@@ -72,7 +72,7 @@ def outcomes(observer: Observer, plan: Plan) -> list[ServerOutcome]:
 def _outcome(observer: Observer, plan: Plan, server: ServerPlan, costs: Estimate) -> ServerOutcome:
     pods = [pod for pod in observer.pods if server_of(pod) == server.name]
     times = {pod["metadata"]["name"]: observer.times[pod_key(pod)] for pod in pods}
-    full = len(pods) == server.replicas and all(is_ready(pod) for pod in pods)
+    full = len(pods) == server.pods and all(is_ready(pod) for pod in pods)
     load_s = plan_startup(server.weights_bytes).total_s
     node_s = NODE_START_S if any(_waited(each) for each in times.values()) else 0
     seconds = load_s + node_s if full else None
@@ -96,7 +96,7 @@ def _usd_per_hour(plan: Plan, server: ServerPlan, costs: Estimate) -> Decimal:
     return tier * server.replicas * server.gpus_per_replica / asked if asked else Decimal(0)
 
 
-def replicas_in_place(rows: Sequence[PodRow], server: ServerPlan) -> int:
+def pods_in_place(rows: Sequence[PodRow], server: ServerPlan) -> int:
     """Replicas that answer on a tier of theirs."""
     tiers = server.tiers or (server.tier,)
     return sum(

@@ -15,6 +15,7 @@ from berth.rehearsal.addons import addon_objects
 from berth.rehearsal.api import Api, Object
 from berth.rehearsal.autoscaling import Room, is_running, waiting, wanted_sizes
 from berth.rehearsal.given_nodes import given_nodes
+from berth.rehearsal.groups import Groups
 from berth.rehearsal.node import TIER_LABEL, Node
 from berth.rehearsal.node_group import NodeGroup, node_groups, resize
 from berth.rehearsal.quantity import Amounts, amounts, less, pod_requests, total
@@ -52,6 +53,8 @@ class World(threading.Thread):
         self._speed = speed
         self._orders: dict[str, Order] = {}
         self._addons: dict[str, Mapping[str, Any]] = {}
+        over_nodes = any(server.nodes_per_replica > 1 for server in plan.servers.values())
+        self._groups = Groups(api) if over_nodes else None
         self._stopped = threading.Event()
         self.problem: Exception | None = None
         """What went wrong, if anything did."""
@@ -78,6 +81,8 @@ class World(threading.Thread):
         groups = [self._as_given_out(group) for group in node_groups(self._cloud)]
         self._keep_nodes(groups)
         self._keep_addons()
+        if self._groups is not None:
+            self._groups.step()
         self._scale(groups)
 
     def _as_given_out(self, group: NodeGroup) -> NodeGroup:

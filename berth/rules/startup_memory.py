@@ -27,8 +27,9 @@ from berth.rules.stack_view import StackView
 from berth.rules.stack_view.accelerators import GPU_KEY, mig_profile
 from berth.rules.stack_view.engine_arguments import EngineArguments
 from berth.rules.stack_view.image_software import vllm_version
-from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION
+from berth.rules.stack_view.nodes import INSTANCE_TYPE_OPTION, Nodes
 from berth.rules.stack_view.pod import Container
+from berth.rules.stack_view.sharing import mig_layout, mig_strategy
 from berth.rules.vendors import CPU_ARCH_MISMATCH, VENDOR_MISMATCH
 
 GIB: Final = 2**30
@@ -89,7 +90,8 @@ def _find_out_of_memory(container: Container, context: Context) -> Iterator[Brea
         return
     problems = []
     for nodes in alternatives:
-        parts = [(name, _slice(gpu, container)) for name, gpu in nodes.gpus]
+        profile = _profile(container, nodes, context.view)
+        parts = [(name, _slice(gpu, profile)) for name, gpu in nodes.gpus]
         vendor = container_vendor(container)
         gpus = [(name, gpu) for name, gpu in parts if gpu and gpu.vendor == vendor]
         found = [(name, gpu, _problem(container, arguments, model, gpu)) for name, gpu in gpus]
@@ -119,16 +121,23 @@ def _is_refused_anyway(container: Container, context: Context) -> bool:
     )
 
 
-def _slice(gpu: Gpu, container: Container) -> Gpu | None:
+def _profile(container: Container, nodes: Nodes, view: StackView) -> str | None:
+    """The MIG profile of its devices, by the name it asks for or by how its nodes are cut."""
+    asked = next((p for key in container.asked_keys if (p := mig_profile(key))), None)
+    if asked or nodes.pool is None or mig_strategy(view) != "single":
+        return asked
+    return mig_layout(nodes.pool)
+
+
+def _slice(gpu: Gpu, profile: str | None) -> Gpu | None:
     """The GPU, or the part of it that a MIG device is; None for a profile that it does not have."""
-    profiles = [profile for key in container.asked_keys if (profile := mig_profile(key))]
-    size = re.fullmatch(r"\d+g\.(\d+)gb", profiles[0]) if profiles else None
-    if not size:
+    size = re.fullmatch(r"\d+g\.(\d+)gb", profile) if profile else None
+    if not size or profile is None:
         return gpu
-    if profiles[0] not in {profile.name for profile in gpu.mig_profiles}:
+    if profile not in {each.name for each in gpu.mig_profiles}:
         return None
     named_gib = float(size[1])
-    visible_gib = _A100_SLICES_GIB.get(profiles[0], named_gib * _LARGEST_SLICE_SHARE)
+    visible_gib = _A100_SLICES_GIB.get(profile, named_gib * _LARGEST_SLICE_SHARE)
     if visible_gib >= gpu.visible_gib:
         return gpu
     return gpu.model_copy(update={"visible_gib": visible_gib, "nameplate_gib": named_gib})

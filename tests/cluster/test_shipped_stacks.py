@@ -48,6 +48,26 @@ config:
 """
 
 
+OVER_NODES = """
+config:
+  aws:region: us-east-1
+  berth:environment: dev
+  berth:as_of: 2026-11-30
+  berth:cluster: {kubernetes_version: "1.35", endpoint: private}
+  berth:tiers:
+    l4: {instance_type: g6.8xlarge, capacity: {type: ON_DEMAND}, max_nodes: 4}
+  berth:models:
+    chat:
+      model: meta-llama/Llama-3.1-8B-Instruct
+      tier: l4
+      tensor_parallel_size: 1
+      pipeline_parallel_size: 2
+      max_model_len: 8192
+      replicas: 2
+"""
+"""Two replicas of two nodes each; a g6.8xlarge has one GPU and one EFA interface."""
+
+
 def rehearse(stack: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "berth", "rehearse", "--stack", stack, "--json", *arguments],
@@ -157,6 +177,23 @@ def test_owned_hosts_join_as_hybrid_nodes(engine_programs: None, tmp_path: Path)
     daemons = {pod["name"].rpartition("-")[0] for pod in document["pods"] if pod["node"] == host}
     assert "default-device-plugin" in daemons
     assert not {"aws-node", "ebs-csi-node"} & daemons
+
+
+def test_each_replica_over_two_nodes_is_on_nodes_of_its_own(
+    engine_programs: None, tmp_path: Path
+) -> None:
+    """The scheduler finds GPUs and interfaces, and Pulumi waits until both groups answer."""
+    stack_file = tmp_path / "Pulumi.over-nodes.yaml"
+    stack_file.write_text(OVER_NODES, "utf-8")
+
+    ended = rehearse(str(stack_file))
+
+    assert ended.returncode == 0, ended.stderr
+    document = json.loads(ended.stdout)
+    pods = {pod["name"]: pod for pod in document["pods"] if pod["server"] == "chat"}
+    assert set(pods) == {"chat-group-0", "chat-group-0-0", "chat-group-1", "chat-group-1-0"}
+    assert {pod["phase"] for pod in pods.values()} == {"Running"}
+    assert len({pod["node"] for pod in pods.values()}) == 4
 
 
 def test_a_protected_cluster_is_named_before_it_is_destroyed(h100: dict[str, Any]) -> None:

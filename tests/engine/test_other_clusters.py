@@ -33,14 +33,20 @@ def stack(pulumi_cli: Program, tmp_path: Path) -> OfflineStack:
     return OfflineStack(pulumi_cli, ROOT, tmp_path / "state", "l4-dev").make()
 
 
-def write(stack: OfflineStack, cluster: dict[str, Any], tiers: dict[str, Any], tier: Any) -> None:
+def write(
+    stack: OfflineStack,
+    cluster: dict[str, Any],
+    tiers: dict[str, Any],
+    tier: Any,
+    **changes: Any,
+) -> None:
     config = {
         "aws:region": "us-east-1",
         "berth:environment": "dev",
         "berth:as_of": "2026-11-30",
         "berth:cluster": cluster,
         "berth:tiers": tiers,
-        "berth:models": {"chat": CHAT | {"tier": tier}},
+        "berth:models": {"chat": CHAT | {"tier": tier} | changes},
     }
     text = yaml.safe_dump({"config": config}, sort_keys=False)
     stack.stack_file.write_text(text, encoding="utf-8")
@@ -90,6 +96,36 @@ def test_a_tier_of_slices_comes_up_without_a_finding(stack: OfflineStack) -> Non
     template = "k8s.io/cluster-autoscaler/node-template"
     assert tags[f"{template}/label/nvidia.com/mig.config"] == "all-3g.40gb"
     assert tags[f"{template}/resources/nvidia.com/gpu"] == "16"
+
+
+def test_a_server_over_two_nodes_comes_up_without_a_finding(stack: OfflineStack) -> None:
+    """DeepSeek V3 on sixteen H100, with all their network interfaces."""
+    h100 = {"instance_type": "p5.48xlarge", "capacity": {"type": "ON_DEMAND"}, "max_nodes": 2}
+    write(stack, NEW, {"h100": h100}, "h100", model="deepseek-ai/DeepSeek-V3")
+    previewed = berth(ROOT, "preview", "--offline", "--json", "--stack", str(stack.stack_file))
+    said, again = up_twice(stack)
+    records = Cloud(stack.state).records()
+    (template,) = [
+        each.properties
+        for each in records
+        if each.type.endswith("LaunchTemplate") and each.properties.get("networkInterfaces")
+    ]
+    (group,) = [each for each in records if each.urn.endswith("NodeGroup::berth-h100")]
+
+    document = json.loads(previewed.stdout)
+    assert document["plan"]["servers"]["chat"]["nodes_per_replica"] == 2
+    assert {each["kind"] for each in document["policies"]} == {"ami-unpinned"}
+    assert set(again) == {"same"}
+    assert len(group.properties["subnetIds"]) == 1
+    assert [each["interfaceType"] for each in template["networkInterfaces"]] == [
+        "interface",
+        *["efa-only"] * 32,
+    ]
+    assert {
+        "aws:ec2/placementGroup:PlacementGroup",
+        "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet",
+    } <= {each.type for each in records}
+    assert "must hold libfabric and aws-ofi-nccl" in said
 
 
 def test_node_groups_on_an_eks_cluster_that_exists(stack: OfflineStack) -> None:

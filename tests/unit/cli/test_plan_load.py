@@ -51,6 +51,16 @@ def test_the_json_has_speed_start_and_price(capsys: pytest.CaptureFixture[str]) 
     assert all(set(each) >= {"gpu", "reason"} for each in document["rejected"])
 
 
+def test_a_replica_over_two_nodes_is_told_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """DeepSeek V3 takes 671 GB, and eight H100 have 640."""
+    argv = ["plan", "deepseek-ai/DeepSeek-V3", "--instance-type", "p5.48xlarge", *LOAD]
+    code, document = planned([*argv, "--max-model-len", "16384"], capsys)
+
+    chosen = document["chosen"]
+    assert (code, chosen["nodes_per_replica"]) == (0, 2)
+    assert chosen["vllm_args"][-4:] == ["--distributed-executor-backend", "mp", "--nnodes", "2"]
+
+
 def test_clients_are_answered_by_one_replica_unless_goals_ask_for_more(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -131,7 +131,7 @@ def test_the_first_interface_carries_addresses_and_the_others_efa(
 
 
 def test_servers_over_nodes_are_in_one_zone_close_together() -> None:
-    engine = node_group(a_pool(capacity=ON_DEMAND, efa_interfaces=32))
+    engine = node_group(a_pool(capacity=ON_DEMAND, nodes_per_replica=2, efa_interfaces=32))
     template = engine.one(TEMPLATE)
 
     assert engine.one(GROUP)["subnetIds"] == ["subnet-a"]
@@ -141,8 +141,16 @@ def test_servers_over_nodes_are_in_one_zone_close_together() -> None:
     assert engine.one("aws:ec2/placementGroup:PlacementGroup")["strategy"] == "cluster"
 
 
+def test_nodes_without_the_fabric_are_close_together_too() -> None:
+    engine = node_group(an_l4_pool(nodes_per_replica=2))
+
+    assert engine.one(GROUP)["subnetIds"] == ["subnet-a"]
+    assert engine.one("aws:ec2/placementGroup:PlacementGroup")["strategy"] == "cluster"
+    assert "networkInterfaces" not in engine.one(TEMPLATE)
+
+
 def test_a_block_is_close_together_by_itself() -> None:
-    engine = node_group(a_pool(efa_interfaces=32))
+    engine = node_group(a_pool(nodes_per_replica=2, efa_interfaces=32))
 
     assert engine.all("aws:ec2/placementGroup:PlacementGroup") == {}
     assert "placement" not in engine.one(TEMPLATE)

@@ -33,6 +33,7 @@ def everything(images: dict[str, str]) -> Plan:
         ),
         autoscaler=AutoscalerPlan(chart_version="9.56.0", image_tag="v1.35.0"),
         efa_plugin_version="v0.5.19",
+        group_controller_version="0.10.0",
         chart_images=chart_images(a_stack(images=images), load_catalog()),
     )
 
@@ -58,8 +59,8 @@ def named_images(value: Any, key: str = "") -> Iterator[str]:
 def test_every_image_of_the_stack_comes_from_its_registry(mirrored_stack: RecordingEngine) -> None:
     found = [image for each in mirrored_stack.declared for image in named_images(each.inputs)]
 
-    # 7 of NVIDIA's operator, 8 of AMD's, 5 of cert-manager, autoscaler, EFA plugin, vLLM
-    assert len(found) == 23
+    # 7 of NVIDIA's operator, 8 of AMD's, 5 of cert-manager, autoscaler, EFA plugin, LWS, vLLM
+    assert len(found) == 24
     assert [image for image in found if not image.startswith(f"{MIRROR}/")] == []
 
 
@@ -70,6 +71,7 @@ def test_every_image_of_the_stack_comes_from_its_registry(mirrored_stack: Record
         ("berth-gpu-operator", "dcgmExporter.repository", "nvidia/k8s"),
         ("berth-autoscaler", "image.repository", "autoscaling/cluster-autoscaler"),
         ("berth-efa", "image.repository", "eks/aws-efa-k8s-device-plugin"),
+        ("berth-lws", "image.manager.repository", "lws/lws"),
         (
             "berth-amd-gpu-operator",
             "deviceConfig.spec.devicePlugin.nodeLabellerImage",
@@ -95,7 +97,8 @@ def test_an_image_keeps_its_name_and_tag(
 def test_every_chart_gets_the_pull_secret(mirrored_stack: RecordingEngine) -> None:
     releases = mirrored_stack.all(RELEASE)
 
-    assert {each["chart"] for each in releases.values()} == set(load_catalog().software.charts)
+    charts = {each["chart"].rpartition("/")[2] for each in releases.values()}
+    assert charts == set(load_catalog().software.charts)
     assert [name for name, each in releases.items() if "mirror-login" not in str(each)] == []
 
 

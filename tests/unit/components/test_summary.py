@@ -1,11 +1,14 @@
 """The lines that a preview begins with."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+import pytest
+
 from berth.costs.estimate import CostLine, Estimate, OneOff, PriceSource, Unpriced
 from components.summary import summary
-from tests.unit.components.plans import a_plan, an_existing_plan
+from tests.unit.components.plans import a_plan, a_pool, an_existing_plan
 
 LINE = CostLine(
     name="Control plane",
@@ -43,6 +46,15 @@ def test_an_open_block_and_its_fee() -> None:
         "paid once: Capacity Block cr-0123456789abcdef0, 132,149.00 USD for "
         "2026-11-20 11:30 to 2027-01-29 11:30 UTC, no refund",
     ]
+
+
+@pytest.mark.parametrize(("ours", "lines"), [(True, 0), (False, 1)])
+def test_an_operator_of_the_clusters_own_must_cut_the_slices(ours: bool, lines: int) -> None:
+    plan = a_plan(pools={"h100": a_pool(mig_profile="3g.40gb")})
+    plan = plan if ours else replace(plan, gpu_software=None)
+    said = summary(plan, Estimate(lines=[], one_off=[], unpriced=[]), has_token=True)
+
+    assert sum("GPU Operator cuts its GPUs into 3g.40gb" in line for line in said) == lines
 
 
 def test_a_block_that_is_not_open_is_named() -> None:

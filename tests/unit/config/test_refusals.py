@@ -43,7 +43,7 @@ CASES = [
         "model, tier, quantization, kv_cache_dtype, max_model_len, max_num_seqs, "
         "max_num_batched_tokens, gpu_memory_utilization, tensor_parallel_size, "
         "pipeline_parallel_size, data_parallel_size, expert_parallel, replicas, load, goals, "
-        "calibration",
+        "image, calibration",
         id="unknown-key-far-from-all",
     ),
     pytest.param(

@@ -1,4 +1,4 @@
-"""Servers of a stack that divide a model otherwise than by tensors, all in one node."""
+"""Servers of a stack that divide a model otherwise than by tensors."""
 
 import pytest
 
@@ -48,18 +48,11 @@ def test_copies_with_shared_experts_are_asked_for() -> None:
     assert "--enable-expert-parallel" in server.vllm_args
 
 
-def test_a_replica_over_two_nodes_is_refused() -> None:
-    server = a_70b(tier="only", tensor_parallel_size=4, pipeline_parallel_size=2)
+@pytest.mark.parametrize("load", [None, LOAD])
+def test_stages_may_take_a_second_node(load: object) -> None:
+    server = chat(L40S, tensor_parallel_size=4, pipeline_parallel_size=2, load=load, replicas=1)
 
-    (line,) = refusal(tiers={"only": L40S}, models={"chat": server})
-    (loaded,) = refusal(tiers={"only": L40S}, models={"chat": server | {"load": LOAD}})
-
-    assert line == (
-        "berth:models.chat.pipeline_parallel_size: one replica takes 8 GPUs, more than one "
-        "g6e.12xlarge (4 x L40S) has, and replicas over several nodes cannot be declared yet; keep "
-        "tensor, pipeline and data parallel sizes together at 4 or less"
-    )
-    assert loaded == line
+    assert (server.gpus_per_replica, server.nodes_per_replica, server.nodes) == (8, 2, 2)
 
 
 @pytest.mark.parametrize("load", [None, LOAD])

@@ -165,7 +165,7 @@ def with_h100(**changes: Any) -> dict[str, Any]:
         pytest.param(
             {"models": {"chat": an_8b(tensor_parallel_size=2)}},
             "berth:models.chat.tensor_parallel_size: 2 is more than one g6.xlarge (1 x L4) has; "
-            "lower it to 1 or less",
+            "lower it to 1 or less, and divide the model over nodes by pipeline_parallel_size",
             id="more ranks than GPUs",
         ),
         pytest.param(

@@ -88,6 +88,28 @@ def test_a_release_is_made_of_the_folder_and_shown_with_its_name() -> None:
     assert "https://x" in str(answer.inputs["repositoryOpts"])
 
 
+def test_a_chart_in_a_registry_is_known_by_its_last_name() -> None:
+    request = provider_pb2.CheckRequest(urn=URN, type="kubernetes:helm.sh/v3:Release")
+    request.news.update({"chart": "oci://registry.k8s.io/lws/charts/lws"})
+    swapped = Charts({"lws": "/made/lws"})
+
+    before = swapped.put_folders(request)
+
+    assert dict(request.news) == {"chart": "/made/lws"}
+    assert before is not None
+    answer = provider_pb2.CheckResponse()
+    answer.inputs.CopyFrom(request.news)
+    swapped.put_back(answer, before)
+    assert answer.inputs["chart"] == "oci://registry.k8s.io/lws/charts/lws"
+
+
+def test_a_stand_in_brings_the_resource_types_of_its_chart(tmp_path: Path) -> None:
+    charts.write_stand_in("lws", "0.10.0", tmp_path)
+
+    made = yaml.safe_load((tmp_path / "lws" / "crds" / "types.yaml").read_text("utf-8"))
+    assert made["metadata"]["name"] == "leaderworkersets.leaderworkerset.x-k8s.io"
+
+
 @pytest.mark.parametrize(
     ("kind", "chart"),
     [

@@ -51,6 +51,12 @@ def pool(**changes: Any) -> Resource:
     return node_group(**{**defaults, **changes})
 
 
+def cut(profile: str) -> Resource:
+    """A pool whose GPUs are cut, so that a slice is a plain GPU to a pod."""
+    labels = {"pool": "pool", "nvidia.com/mig.config": f"all-{profile}"}
+    return pool(instanceTypes=["p4de.24xlarge"], labels=labels)
+
+
 def claim(size: str, mode: str = "ReadWriteOnce") -> Resource:
     spec = {"accessModes": [mode], "resources": {"requests": {"storage": size}}}
     return Resource(
@@ -101,6 +107,8 @@ CLAUSES: dict[str, tuple[list[Resource], list[str]]] = {
     ),
     "room-for-one-adapter": ([on("g6.2xlarge", args=[*LLAMA, *ADAPTERS])], []),
     "slice-too-small": ([on("p4de.24xlarge", resources=MIG)], ["startup-oom"]),
+    "gpus-cut-too-small": ([on("p4de.24xlarge"), cut("1g.10gb"), OPERATOR], ["startup-oom"]),
+    "gpus-cut-large-enough": ([on("p4de.24xlarge"), cut("3g.40gb"), OPERATOR], []),
     "nim-on-amd": (
         [
             on(
