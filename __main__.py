@@ -29,7 +29,7 @@ from berth.planner.errors import PlanError
 from berth.planner.make_plan import make_plan
 from berth.planner.plan import Plan
 from berth.planner.start import check_start, start_document
-from components.account import look_up_account
+from components.account import AccountError, look_up_account
 from components.platform import Platform, PlatformArgs
 from components.summary import summary
 
@@ -48,7 +48,7 @@ def main() -> None:
         account = look_up_account(config, catalog)
         calibrations = read_calibrations(config, Path.cwd())
         plan = make_plan(config, catalog, account, calibrations)
-    except (ConfigError, PlanError) as error:
+    except (AccountError, ConfigError, PlanError) as error:
         refuse(error.lines)
     costs = estimate(plan, catalog)
     start = check_start(config, plan, catalog, account)

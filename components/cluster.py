@@ -213,6 +213,7 @@ class Cluster(pulumi.ComponentResource):
             node_role_arn=role.arn,
             subnet_ids=list(args.subnet_ids),
             ami_type="AL2023_x86_64_STANDARD",
+            release_version=args.system_pool.ami_release,
             capacity_type="ON_DEMAND",
             instance_types=[args.system_pool.instance_type],
             launch_template=template_reference(template),

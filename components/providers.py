@@ -1,4 +1,8 @@
-"""The providers of a stack, made by hand so that nothing depends on the caller's defaults."""
+"""The providers of a stack, made by hand so that nothing depends on the caller's defaults.
+
+Only `aws:profile` is taken from Pulumi's configuration, since the look-ups follow it as well: both
+must be in one account.
+"""
 
 from collections.abc import Mapping
 
@@ -19,6 +23,7 @@ def aws_provider(
     return aws.Provider(
         name,
         region=region,
+        profile=pulumi.Config("aws").get("profile"),
         default_tags=aws.ProviderDefaultTagsArgs(tags=dict(tags)),
         opts=pulumi.ResourceOptions(parent=parent),
     )

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from berth.catalog.architectures import ARCHITECTURES
 from berth.catalog.architectures.parts import Body
+from berth.catalog.architectures.sound import SOUND_TOWERS
 from berth.catalog.architectures.type_defaults import with_type_defaults
 from berth.catalog.architectures.vision import TOWERS
 from berth.catalog.config_values import ConfigValues, ModelConfigError
@@ -24,6 +25,8 @@ DTYPES: Mapping[str, Literal["bf16", "fp16", "fp32"]] = {
 
 LANGUAGE_SECTIONS = ("text_config", "llm_config")
 """Where a model of several parts describes its language model."""
+THINKING_SECTION = "thinker_config"
+"""The part of a speaking model that vLLM serves; what makes the speech is left out."""
 
 
 def model_from_config(config: Mapping[str, Any], name: str, source: Source | None = None) -> Model:
@@ -35,18 +38,20 @@ def model_from_config(config: Mapping[str, Any], name: str, source: Source | Non
     """
     errors: list[str] = []
     root = ConfigValues(config, name, errors)
+    architecture = (root.texts("architectures") or ("",))[0]
+    if root.has(THINKING_SECTION):
+        root = root.section(THINKING_SECTION)
     inner = next((key for key in LANGUAGE_SECTIONS if root.has(key)), None)
     text = with_type_defaults(root.section(inner)) if inner else root
-    architecture = (root.texts("architectures") or ("",))[0]
     build = ARCHITECTURES.get(architecture)
     if build is None:
         raise ModelConfigError([*errors, _unknown_architecture(root, text, architecture)])
     body = build(text)
     if text is not root and root.has("tie_word_embeddings"):
         body = replace(body, tied=root.flag("tie_word_embeddings"))
-    tower = TOWERS[architecture](root, text) if architecture in TOWERS else None
-    if tower is not None:
-        body = replace(body, towers=(tower,))
+    built = [table[architecture] for table in (TOWERS, SOUND_TOWERS) if architecture in table]
+    towers = (tower for make in built if (tower := make(root, text)) is not None)
+    body = replace(body, towers=tuple(towers))
     quantization = read_quantization(root, text)
     tables = rope_table_bytes(architecture, text, body)
     if errors:

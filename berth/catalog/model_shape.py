@@ -53,6 +53,9 @@ class HeadCache:
     """Tokens of a local chunk; None: all."""
     index_size: int = 0
     """Values of a key per token that picks the blocks to attend to, on every rank."""
+    source_tokens: int | None = None
+    """Tokens of the source that a decoder looks at, whatever the length of its own; None: its
+    own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class LatentCache:
 class StateCache:
     """A state of fixed size per sequence instead of keys and values."""
 
-    kind: Literal["mamba1", "mamba2", "gdn", "kda", "conv"]
+    kind: Literal["mamba1", "mamba2", "gdn", "kda", "conv", "lightning"]
     conv_values: int
     """Inputs that the short convolution remembers, all ranks together."""
     state_values: int
@@ -108,6 +111,13 @@ class Layer:
     """Experts that a token passes; 0: no experts."""
     inner_size: int = 0
     """Inner size of the feed-forward part, of one expert where there are experts."""
+    second_cache: Cache | None = None
+    """What a layer keeps besides that mixes tokens in two ways."""
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """All that it keeps."""
+        return tuple(cache for cache in (self.cache, self.second_cache) if cache is not None)
 
     @property
     def parameters(self) -> int:
@@ -198,7 +208,7 @@ class Model(Entry):
     @cached_property
     def caches(self) -> tuple[Cache, ...]:
         """What layers keep, once per distinct layer."""
-        return tuple(layer.cache for layer in self.distinct_layers if layer.cache is not None)
+        return tuple(cache for layer in self.distinct_layers for cache in layer.caches)
 
     @property
     def outside_tensors(self) -> tuple[Tensor, ...]:
@@ -252,7 +262,7 @@ class Model(Entry):
     @property
     def attention(self) -> tuple[str, ...]:
         """Kinds of attention, the most frequent first."""
-        names = [_attention_name(layer.cache) for layer in self.layers if layer.cache]
+        names = [_attention_name(cache) for layer in self.layers for cache in layer.caches]
         return tuple(sorted(set(names), key=lambda n: (-names.count(n), n)))
 
 
@@ -265,6 +275,8 @@ def stored_bytes(tensor: Tensor, value_bytes: int) -> float:
 
 def _attention_name(cache: Cache | None) -> str:
     match cache:
+        case HeadCache(source_tokens=int()):
+            return "cross"
         case HeadCache(window=int()):
             return "sliding_window"
         case HeadCache(chunk=int()):

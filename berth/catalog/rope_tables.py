@@ -25,6 +25,7 @@ WITHOUT = frozenset(
         "MptForCausalLM",
         "NemotronHForCausalLM",
         "OPTForCausalLM",
+        "WhisperForConditionalGeneration",
     }
 )
 """Classes whose attention knows positions otherwise, or not at all."""
@@ -40,7 +41,7 @@ ROTATED_SHARE: Mapping[str, float] = {
     "StableLm": 0.25,
 }
 """Of a head, by how the class begins, where the configuration does not say."""
-FOR_VIDEO = ("Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5", "Glm4v")
+FOR_VIDEO = ("Qwen2VL", "Qwen2_5", "Qwen3VL", "Qwen3Omni", "Qwen3_5", "Glm4v")
 """Classes that count positions in three directions; their table is four times as long."""
 FOR_VIDEO_TIMES = 4
 NEAR_AND_FAR = ("Gemma3", "Gemma4", "MiMoV2", "Olmo3", "Step3p")
@@ -68,7 +69,7 @@ def rope_table_bytes(architecture: str, text: ConfigValues, body: Body) -> int:
 
 def _head_sizes(layers: tuple[Layer, ...]) -> list[int]:
     """Sizes of the part of a head that is turned, each once; latent attention has it apart."""
-    caches = {id(layer.cache): layer.cache for layer in layers}.values()
+    caches = {cache for layer in layers for cache in layer.caches}
     return sorted(
         {
             cache.key_size if isinstance(cache, HeadCache) else cache.rope_size

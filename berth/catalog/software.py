@@ -5,12 +5,15 @@ from datetime import date
 from functools import cache
 from importlib.resources import files
 from math import inf
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import yaml
 from pydantic import AnyUrl, Field, UrlConstraints
 
 from berth.catalog.entry import Entry, Source
+from berth.catalog.instance import AmiType
+
+SOFTWARE_FILE: Final = "software.yaml"
 
 
 class Engine(Entry):
@@ -100,6 +103,28 @@ class AmdOperands(Entry):
     source: Source
 
 
+AMI_RELEASE_PATTERN: Final = r"^\d+\.\d+\.\d+-[0-9a-f]{8}$"
+AmiRelease = Annotated[str, Field(pattern=AMI_RELEASE_PATTERN)]
+"""`1.35.2-20261120`: version and day of an AL2023 image; of Bottlerocket version and commit."""
+
+
+class AmiParameters(Entry):
+    """Where AWS publishes the newest release of each EKS AMI."""
+
+    paths: Mapping[AmiType, Annotated[str, Field(pattern=r"^/aws/service/.*\{version\}")]]
+    """Names of public parameters in Systems Manager, with the place of the Kubernetes version."""
+    source: Source
+
+
+class RegionReleases(Entry):
+    """The EKS AMI releases with which the nodes of one region start."""
+
+    checked: date
+    """When `berth catalog pin` read them."""
+    releases: Mapping[str, Mapping[str, AmiRelease]]
+    """By Kubernetes version and AMI type."""
+
+
 class Software(Entry):
     """Everything that Berth installs or names."""
 
@@ -107,15 +132,25 @@ class Software(Entry):
     charts: Mapping[str, Chart]
     kubernetes: Kubernetes
     eks_addons: EksAddons
-    ami_releases: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
-    """EKS AMI releases by Kubernetes version and AMI type; empty until `berth catalog pin`."""
+    ami_parameters: AmiParameters
+    ami_releases: Mapping[str, RegionReleases] = Field(default_factory=dict)
+    """By region; empty until `berth catalog pin`."""
     cluster_autoscaler: ClusterAutoscaler
     amd_operands: AmdOperands
+
+    def ami_release(self, region: str | None, kubernetes_version: str, ami_type: str) -> str | None:
+        """The pinned release; None where none is."""
+        pinned = self.ami_releases.get(region) if region is not None else None
+        return (pinned.releases if pinned else {}).get(kubernetes_version, {}).get(ami_type)
+
+
+def parse_software(text: str) -> Software:
+    """The software in the text of `software.yaml`."""
+    # the C form of SafeLoader
+    return Software.model_validate(yaml.load(text, Loader=yaml.CSafeLoader))
 
 
 @cache
 def load_software() -> Software:
     """The software of the catalog."""
-    text = files(__package__).joinpath("software.yaml").read_text(encoding="utf-8")
-    data = yaml.load(text, Loader=yaml.CSafeLoader)  # the C form of SafeLoader
-    return Software.model_validate(data)
+    return parse_software(files(__package__).joinpath(SOFTWARE_FILE).read_text(encoding="utf-8"))

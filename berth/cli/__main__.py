@@ -17,6 +17,7 @@ from berth.planner.errors import PlanError
 COMMANDS: Final = {
     "calibrate": "two benchmarks of a live server to a calibration file",
     "catalog": "GPUs, instance types, models, software and prices",
+    "catalog pin": "the newest EKS AMI releases, written into the catalog",
     "check": "the policy rules on manifests, Pulumi states or lists",
     "comment": "what a change costs, posted to its pull or merge request",
     "cost": "what a stack costs, from its file, a preview or an export",
@@ -133,7 +134,7 @@ def _explained(error: Exception) -> tuple[int, str]:
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
         package = error.name.partition(".")[0]
         if package != "berth":
-            fix = "install berth-gpu[pulumi]"
+            fix = f"install berth-gpu[{'aws' if package == 'botocore' else 'pulumi'}]"
             return UNUSABLE, f"berth: needs the Python package {package}, not installed here; {fix}"
     if isinstance(error, OSError) and error.filename is None and error.strerror:
         return UNUSABLE, f"berth: {error.strerror.lower()}; write the output somewhere else"

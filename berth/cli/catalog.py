@@ -146,6 +146,12 @@ def _software(_region: str) -> Iterator[Row]:
     kubernetes = software.kubernetes
     versions = ", ".join(kubernetes.versions)
     yield {"name": "kubernetes on EKS", "version": versions, **_seen(kubernetes.source)}
+    for region, pinned in sorted(software.ami_releases.items()):
+        source = software.ami_parameters.source.model_copy(update={"checked": pinned.checked})
+        for version, by_type in pinned.releases.items():
+            for ami_type, release in by_type.items():
+                name = f"{ami_type} {region} {version}"
+                yield {"name": name, "version": release, **_seen(source)}
     for floor in matrix.floors:
         name = f"oldest {floor.component} for {floor.applies_to}"
         version = f"{floor.minimum} ({floor.status})"

@@ -16,6 +16,8 @@ from berth.policy_pack.author_first import author_first
 from berth.rules.resource import Resource, manifest_type
 from berth.rules.unknown import UNKNOWN
 
+_ASSET_SIGNATURE: Final = "c44067f5952c0a294b673a41bacd8c17"
+"""Marks an asset in a state, whose text is in it or, for a file, is not."""
 _ENDINGS: Final = (".json", ".yaml", ".yml")
 _SEPARATOR: Final = re.compile(r"^---(?:\s.*)?$")
 _DEEPEST: Final = 60
@@ -222,6 +224,9 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return value
     if value.get(SIGNATURE) == SECRET_SIGNATURE:
         return _secret(value, depth)
+    if value.get(SIGNATURE) == _ASSET_SIGNATURE:
+        text = value.get("text")
+        return text if isinstance(text, str) else None
     return {str(key): _plain(item, depth + 1) for key, item in value.items()}
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TypeVar, get_args
 
 from berth.catalog.config_values import ModelConfigError
 from berth.catalog.gpu import find_gpu, find_unusable_instance
@@ -15,8 +15,9 @@ from berth.catalog.load import Catalog, load_catalog
 from berth.catalog.model_shape import Model
 from berth.catalog.modelopt_file import MODELOPT_FILE, format_in_name
 from berth.cli.plan_load import add_load_arguments, has_load, load_problems, plan_load
+from berth.cli.plan_options import engine_options, server_problems
 from berth.config.problems import ConfigError, one_line, plain
-from berth.planner.engine_options import EngineOptions, KvCacheDtype
+from berth.planner.engine_options import KvCacheDtype
 from berth.planner.load_document import unloaded_document
 from berth.planner.search import Candidate, Request, Search, search
 from berth.planner.search_document import search_document
@@ -92,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     explained = _tried(problems, _explained, args, catalog)
     problems += load_problems(args)
     if named is None or request is None or problems:
-        return _refuse(*problems)
+        return _refuse(*problems, *server_problems(args, named[0] if named else None, catalog))
     model, name = named
     _note_format(model, name, args)
     if has_load(args):
@@ -234,32 +235,7 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
             )
     if problems:
         raise ConfigError(problems)
-    tokens = round((args.input_tokens or 0) + (args.output_tokens or 0))
-    options = EngineOptions(
-        vllm_version=args.vllm_version,
-        quantization=args.quantization or "auto",
-        dtype=args.dtype,
-        kv_cache_dtype=args.kv_cache_dtype,
-        pipeline_parallel_size=(
-            1 if args.pipeline_parallel_size is None else args.pipeline_parallel_size
-        ),
-        data_parallel_size=args.data_parallel_size,
-        decode_context_parallel_size=args.decode_context_parallel_size,
-        expert_parallel=args.enable_expert_parallel,
-        cpu_offload_gib=args.cpu_offload_gb,
-        prefix_caching=not args.no_enable_prefix_caching,
-        language_model_only=args.language_model_only,
-        **_lora_options(args),
-        max_model_len=args.max_model_len,
-        max_num_seqs=args.max_num_seqs,
-        max_num_batched_tokens=args.max_num_batched_tokens,
-        gpu_memory_utilization=args.gpu_memory_utilization,
-        kv_cache_memory_bytes=args.kv_cache_memory_bytes,
-        block_size=args.block_size,
-        enforce_eager=args.enforce_eager,
-        load_requests=None if args.concurrency is None else round(args.concurrency),
-        load_tokens=tokens or None,
-    )
+    options = engine_options(args)
     return Request(
         options=options,
         gpu=gpu,
@@ -267,18 +243,6 @@ def _request(args: argparse.Namespace, catalog: Catalog) -> Request:
         tensor_parallel_size=args.tensor_parallel_size,
         replicas=args.replicas or 1,
     )
-
-
-def _lora_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Room for adapters; vLLM's own numbers where only the switch is given."""
-    if not args.enable_lora:
-        return {}
-    return {
-        "max_loras": 1 if args.max_loras is None else args.max_loras or -1,
-        "max_lora_rank": 16 if args.max_lora_rank is None else args.max_lora_rank,
-        "fully_sharded_loras": args.fully_sharded_loras,
-        "lora_target_modules": tuple(one_line(name) for name in args.lora_target_modules),
-    }
 
 
 def _gpu(args: argparse.Namespace, catalog: Catalog) -> str | None:

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from berth.catalog.model_shape import Model
+from berth.catalog.modelopt_file import MODELOPT_FILE, format_in_name
 from berth.planner.activation import GIB
 from berth.planner.host_fit import HostFit
 from berth.planner.plan import MemoryPlan
@@ -109,8 +110,11 @@ def _candidate(model: Model, name: str, candidate: Candidate) -> Iterator[Text]:
         "default",
     )
     yield from (Text(reason, "yellow") for reason in verdict.reasons)
-    if verdict.other_repository:
+    if verdict.other_repository and format_in_name(name) != candidate.options.quantization:
         yield Text("for another repository than this, with weights in that format", "yellow")
+    elif verdict.other_repository:
+        said = f"config.json is silent of that format: put {MODELOPT_FILE} beside it"
+        yield Text(said, "yellow")
     yield from (Text(line) for line in _memory(candidate))
     if verdict.terms.lora_bytes:
         yield Text(_adapters(candidate))

@@ -1,4 +1,4 @@
-"""`berth policies`: pages and admission policies, both written from the rules."""
+"""`berth policies`: pages and admission policies, written from the rules, and the pack's folder."""
 
 import argparse
 import json
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import yaml
 
+from berth.cli.policy_folder import write_pack
 from berth.engine.project import ProjectMissingError, find_project
 from berth.rules.admission.objects import (
     Action,
@@ -30,7 +31,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Declare the subcommand and its options."""
     parser = subparsers.add_parser(
         "policies",
-        help="admission policies and pages, written from the rules",
+        help="admission policies and pages, written from the rules; the folder of the pack",
         description="Writes what follows from the rules.",
     )
     actions = parser.add_subparsers(dest="action_name", metavar="ACTION", required=True)
@@ -42,6 +43,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     docs.add_argument("--check", action="store_true", help="only say whether they are up to date")
     docs.add_argument("--json", action="store_true", help="print the pages, write nothing")
     _add_export(actions)
+    pack = actions.add_parser(
+        "pack",
+        help="write the folder of the policy pack, for another repository or to publish",
+        description="Writes the folder that `--policy-pack` and `pulumi policy publish` take. The "
+        "rules are installed into it from the distribution that its requirements name.",
+    )
+    pack.add_argument("folder", type=Path, metavar="DIR", help="new, or empty")
+    pack.add_argument(
+        "--requirement",
+        metavar="TEXT",
+        help="what pip installs instead of this release: a path of a wheel, `NAME @ git+URL`",
+    )
+    pack.add_argument("--json", action="store_true", help="print what was written")
 
 
 def _add_export(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -77,6 +91,8 @@ def _add_export(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def run(args: argparse.Namespace) -> int:
     """Write, check or print; 1 if pages are not up to date."""
+    if args.action_name == "pack":
+        return write_pack(args.folder, args.requirement, as_json=args.json)
     return _export(args) if args.action_name == "export" else _docs(args)
 
 

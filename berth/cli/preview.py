@@ -24,7 +24,13 @@ from berth.costs.from_plan import estimate
 from berth.engine.cluster_reach import unreachable
 from berth.engine.environment import engine_environment
 from berth.engine.interruptible import InterruptibleCommand
-from berth.engine.preview import EnginePreview, StackMissingError, Target, run_preview
+from berth.engine.preview import (
+    EnginePreview,
+    StackMissingError,
+    Target,
+    network_zones,
+    run_preview,
+)
 from berth.engine.project import ProjectMissingError, find_project
 from berth.engine.tools import Program, ToolError, berth_home, find_or_make
 from berth.offline.environment import offline_environment
@@ -94,6 +100,10 @@ def run(args: argparse.Namespace) -> int:
         )
     except CommandError as error:
         return _fail(*engine_lines(error))
+    zones = network_zones(preview.resources)
+    if plan.network is not None and zones and set(zones) != set(plan.network.zones):
+        planned = planned_stack(path, zones=zones)  # those of the account, which the program asked
+        plan = planned.plan
     report = Report(
         stack=args.stack,
         plan=plan,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from berth.cli.running_nodes import bounds_findings
 from berth.config.budget import Guardrails
 from berth.costs.document import estimate_document, priced_plan_document
 from berth.costs.estimate import Estimate
@@ -45,7 +46,10 @@ class Report:
     def start(self) -> list[dict[str, Any]]:
         """Whether the tiers can start: as the program read it in the account, else as assumed."""
         read = self.preview.outputs.get("start")
-        return list(read) if isinstance(read, list) else start_document(self.assumed_start)
+        known = list(read) if isinstance(read, list) else start_document(self.assumed_start)
+        bounds = start_document(list(bounds_findings(self.preview.resources, self.plan)))
+        said = {each["tier"] for each in bounds}
+        return [each for each in known if each["problem"] or each["tier"] not in said] + bounds
 
     @property
     def findings(self) -> list[Finding]:

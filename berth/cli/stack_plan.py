@@ -1,7 +1,7 @@
 """The plan of a stack file, as `berth plan` and `berth preview` both need it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -25,12 +25,15 @@ class PlannedStack:
     start: Sequence[StartFinding]
 
 
-def planned_stack(path: Path, prices: OwnPrices | None = None) -> PlannedStack:
+def planned_stack(
+    path: Path, prices: OwnPrices | None = None, zones: Sequence[str] = ()
+) -> PlannedStack:
     """Plan the stack in the file at `path`, with what is assumed of an account.
 
     Args:
         path: of the stack file.
         prices: what its owner pays; that of the project when left out.
+        zones: those that the account is known to give the stack; left out: those of the region.
 
     Raises:
         ConfigError: if it cannot be read.
@@ -40,6 +43,8 @@ def planned_stack(path: Path, prices: OwnPrices | None = None) -> PlannedStack:
     config = with_prices(config, prices or find_prices(_project_of(path)))
     catalog = load_catalog()
     account = Account.assumed(config.region, catalog)
+    if zones:
+        account = replace(account, availability_zones=tuple(zones))
     try:
         calibrations = read_calibrations(config, _project_of(path))
         plan = make_plan(config, catalog, account, calibrations)

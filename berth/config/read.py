@@ -17,6 +17,15 @@ from berth.config.yaml_file import read_yaml_file
 
 _PREFIX = "berth:"
 _REGION = "aws:region"
+_OTHER_ACCOUNT = (
+    "aws:accessKey",
+    "aws:assumeRoleWithWebIdentity",
+    "aws:assumeRoles",
+    "aws:secretKey",
+    "aws:token",
+)
+"""Settings of Pulumi's default provider that choose an account. The resources have a provider of
+their own, which takes region and profile only."""
 _GO_TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?) ([+-]\d{2})(\d{2}) (?:[A-Z]+|[+-]\d+)"
 )
@@ -79,7 +88,7 @@ def parse_stack(
     config = {
         key: {"secure": ""} if key in secret_keys else None if value == "" else value
         for key, value in values.items()
-        if key.startswith(_PREFIX) or key == _REGION
+        if key.startswith(_PREFIX) or key in (_REGION, *_OTHER_ACCOUNT)
     }
     return _stack(document_of({"config": config}, file), today)
 
@@ -178,6 +187,9 @@ def _wrong_key(key: str) -> Problem | None:
     path: Path = ("config", key)
     if key == "berth:region":
         return Problem(path, "unknown key", f"did you mean {_REGION}")
+    if key in _OTHER_ACCOUNT:
+        what = "would choose the account of the look-ups and not that of the resources"
+        return Problem(path, what, "remove it; set aws:profile, or AWS_PROFILE where it runs")
     if key.startswith("berth:config:"):
         what, short = "a key with three parts", key.replace("config:", "", 1)
         return Problem(path, what, f"write {plain(short)}")

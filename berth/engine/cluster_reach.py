@@ -34,7 +34,7 @@ def unreachable(kubeconfig: str, context: str) -> str | None:
     except FileNotFoundError:
         return f"berth:cluster.kubeconfig: {kubeconfig} does not exist; name another file"
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = one_line(str(error))
+        reason = one_line(getattr(error, "strerror", None) or str(error).partition("\n")[0]).lower()
         return f"berth:cluster.kubeconfig: {kubeconfig} cannot be read ({reason}); mend it"
     document = document if isinstance(document, Mapping) else {}
     contexts = _named(document, "contexts", "context")
@@ -49,11 +49,21 @@ def unreachable(kubeconfig: str, context: str) -> str | None:
     try:
         return _asked(server, cluster, user, path.parent, where)
     except (OSError, ValueError, binascii.Error) as error:
-        cause = error.reason if isinstance(error, urllib.error.URLError) else error
-        return (
-            f"{where}: {server} does not answer within {SECONDS} s ({one_line(str(cause))}); "
-            "reach its network, or name another context"
-        )
+        return f"{where}: {server} {_silence(error)}"
+
+
+def _silence(error: Exception) -> str:
+    """Why nobody usable answered, and what to change."""
+    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(cause, TimeoutError):
+        return f"does not answer within {SECONDS} s; reach its network, or name another context"
+    if isinstance(cause, ssl.SSLError):
+        reason = getattr(cause, "verify_message", None) or cause.reason or str(cause)
+        return f"is not trusted, or does not trust the user ({one_line(reason)}); get new ones"
+    if isinstance(cause, binascii.Error | ValueError):
+        return f"has a certificate or key that cannot be read ({one_line(str(cause))}); mend it"
+    reason = one_line(getattr(cause, "strerror", None) or str(cause)).lower()
+    return f"cannot be reached ({reason}); reach its network, or name another context"
 
 
 def _asked(

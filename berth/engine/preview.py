@@ -1,7 +1,7 @@
 """One `pulumi preview` through the Automation API, reduced to what a report needs."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,8 @@ class PreviewedResource:
     """Properties that differ."""
     inputs: Mapping[str, Any]
     """As the engine shows them: camelCase, secrets and unknowns as marker strings."""
+    before: Mapping[str, Any] = field(default_factory=dict)
+    """Outputs that the state has; empty for a resource that is new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +143,16 @@ def run_preview(target: Target, on_progress: Callable[[EnginePreview], None]) ->
     return result
 
 
+def network_zones(resources: Sequence[PreviewedResource]) -> tuple[str, ...]:
+    """Zones of the subnets that the stack makes, in order; what goes away is left out."""
+    zones = {
+        str(resource.inputs.get("availabilityZone"))
+        for resource in resources
+        if resource.type == "aws:ec2/subnet:Subnet" and resource.op != "delete"
+    }
+    return tuple(sorted(zones - {"None"}))
+
+
 def collect(event: EngineEvent, result: EnginePreview) -> None:
     """Take from one event of the engine what a report needs."""
     if event.resource_pre_event:
@@ -183,10 +195,16 @@ def _add_resource(metadata: StepEventMetadata, resources: list[PreviewedResource
             name=metadata.urn.rsplit("::", 1)[-1],
             op=_OPERATION.get(op, op),
             parent=state.parent if state and "pulumi:pulumi:Stack" not in state.parent else "",
-            changed=tuple(metadata.diffs or ()),
+            changed=_changed(metadata.diffs or ()),
             inputs=(state.inputs if state else None) or {},
+            before=(metadata.old.outputs if metadata.old else None) or {},
         )
     )
+
+
+def _changed(properties: Sequence[str]) -> tuple[str, ...]:
+    """What differs; `tagsAll`, which the provider works out from `tags`, only by itself."""
+    return tuple(each for each in properties if each != "tagsAll") or tuple(properties)
 
 
 def _plain(text: str) -> str:

@@ -1,7 +1,7 @@
 """What is wrong with the inputs of a resource, as far as the SDK's types can tell."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,10 +44,12 @@ class ShapeCheck:
     """Looks for unknown properties, missing ones and wrong types.
 
     `strict` refuses a number where a string belongs, as a Kubernetes API server does; the AWS
-    provider converts one into the other.
+    provider converts one into the other. `takes_number` names the texts that the server reads from
+    a number too.
     """
 
     strict: bool
+    takes_number: Callable[[Path], bool] = lambda path: False
 
     def problems(
         self,
@@ -98,6 +100,9 @@ class ShapeCheck:
         if isinstance(value, Mapping | list):
             yield self._wrong(f"a {kind.name}", value, path)
         elif self.strict:
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if kind.name == "string" and is_number and self.takes_number(path):
+                return
             if not _is_exactly(kind.name, value):
                 yield self._wrong(f"a {kind.name}", value, path)
         elif not _can_become(kind.name, value):

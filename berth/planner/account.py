@@ -3,10 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Self
+from typing import Final, Self
 
 from berth.catalog.load import Catalog
+from berth.config.stack import NewCluster, StackConfig
 from berth.planner.plan import EksClusterFacts
+
+OFFERED: Final = "offered"
+"""Key of what was asked about the zones of every instance type."""
+
+
+def offer_key(tier: str) -> str:
+    """Key of what was asked about the block that a tier buys."""
+    return f"offer {tier}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +33,8 @@ class BlockOffer:
 
     fee_usd: Decimal
     availability_zone: str
+    offering_id: str | None = None
+    """What AWS calls it today; an older id is no longer sold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +53,8 @@ class Account:
     """The EKS cluster that the stack names."""
     block_offers: Mapping[str, BlockOffer] = field(default_factory=dict)
     """By tier, for tiers that buy a block."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Why not, and what to do: by quota code, subnet id, `OFFERED` or `offer_key`."""
 
     @classmethod
     def assumed(cls, region: str | None, catalog: Catalog) -> Self:
@@ -49,3 +62,10 @@ class Account:
         known = catalog.regions.get(region) if region else None
         letters = known.zones if known else ()
         return cls(availability_zones=tuple(f"{region}{letter}" for letter in letters))
+
+
+def kubernetes_version(config: StackConfig, account: Account) -> str | None:
+    """The minor version of the stack's cluster; None where nobody said or read it."""
+    if isinstance(config.cluster, NewCluster):
+        return config.cluster.kubernetes_version
+    return account.eks_cluster.kubernetes_version if account.eks_cluster else None

@@ -29,11 +29,11 @@ HYBRID_LATENT_ALIGN = 128
 class Page:
     """One layer's share of one block."""
 
-    kind: Literal["full", "sliding", "chunked", "state"]
+    kind: Literal["full", "sliding", "chunked", "cross", "state"]
     block_tokens: int
     page_bytes: int
     window: int = 0
-    """Tokens of a sliding window or a chunk."""
+    """Tokens of a sliding window, a chunk or a source."""
     state_blocks: int = 0
     """Blocks that a sequence's state takes."""
 
@@ -41,6 +41,8 @@ class Page:
         """Blocks that one request of `max_model_len` may hold."""
         if self.kind == "state":
             return self.state_blocks
+        if self.kind == "cross":
+            return -(-self.window // self.block_tokens)
         if self.kind == "sliding":
             tokens = min(self.window - 1 + in_flight_tokens, max_model_len)
             return -(-tokens // self.block_tokens) + 1
@@ -100,6 +102,8 @@ def hybrid_block_tokens(caches: list[Cache], options: PageOptions) -> int:
 def _pages(cache: Cache, options: PageOptions) -> list[Page]:
     block = options.block_tokens
     match cache:
+        case HeadCache(source_tokens=int(source)):
+            return [Page("cross", block, block * _bytes_per_token(cache, options), source)]
         case HeadCache(window=int(window)):
             return [Page("sliding", block, block * _bytes_per_token(cache, options), window)]
         case HeadCache(chunk=int(chunk)) if not options.chunks_keep_all:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from berth.catalog.load import Catalog
 from berth.catalog.model import find_model
 from berth.config.stack import ExistingTier, HybridTier, ModelConfig, NewCluster, StackConfig
-from berth.planner.account import Account
+from berth.planner.account import Account, kubernetes_version
 from berth.planner.errors import PlanError, problem
 from berth.planner.host import HostNeeds, host_needs, least_memory_gib, node_share
 from berth.planner.images import chart_images, mirrored
@@ -107,9 +107,10 @@ def make_plan(
     filled = {name: _fill_tier(tier, asked[name], config, problems) for name, tier in tiers.items()}
     if problems:
         raise PlanError(sorted(problems, key=_section))
+    version = kubernetes_version(config, account)
     pools = {
         name: replace(
-            pool_plan(tier, config, catalog, asked[name], filled[name]),
+            pool_plan(tier, config, catalog, asked[name], filled[name], version),
             autoscaler_priority=order.get(name, 0),
         )
         for name, tier in tiers.items()
@@ -122,10 +123,10 @@ def make_plan(
         network=network,
         existing_network=existing_network,
         eks_cluster=account.eks_cluster,
-        system_pool=plan_system_pool(config),
+        system_pool=plan_system_pool(config, catalog),
         gpu_software=nvidia_gpu_software(config, pools, catalog),
         amd_gpu_software=amd_gpu_software(config, pools, catalog),
-        autoscaler=autoscaler(config, pools, catalog),
+        autoscaler=autoscaler(config, pools, catalog, version),
         efa_plugin_version=efa_plugin_version(pools, catalog),
         group_controller_version=group_controller_version(config, pools, catalog),
         chart_images=chart_images(config, catalog),

@@ -24,11 +24,17 @@ FP8_CACHE_ON_AMPERE: Version = (0, 30, 0)
 
 def option_reasons(model: Model, gpu: Gpu, options: EngineOptions) -> list[str]:
     """Every reason to refuse `options` that does not come from counting bytes."""
+    return [*reasons_on_any_gpu(model, options), *_format_reasons(model, gpu, options)]
+
+
+def reasons_on_any_gpu(model: Model | None, options: EngineOptions) -> list[str]:
+    """Those that no GPU changes; without a model, those that no model changes either."""
+    if model is None:
+        return _number_reasons(options)
     return [
         *_number_reasons(options),
         *_length_reasons(model, options),
         *_parallel_reasons(model, options),
-        *_format_reasons(model, gpu, options),
     ]
 
 

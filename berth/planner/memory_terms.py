@@ -320,7 +320,7 @@ def _stage_layout(model: Model, stage: StageWeights, options: PageOptions) -> Ca
     if model.pooling:
         return CacheLayout((), 0, 0)
     layers = model.layers[stage.first : stage.first + stage.layers]
-    caches = [layer.cache for layer in layers if layer.cache is not None]
+    caches = [cache for layer in layers for cache in layer.caches]
     return group_pages(layer_pages(caches, options), packed=is_compressed(model))
 
 

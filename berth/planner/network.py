@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from berth.catalog.load import Catalog
 from berth.config.capacity import CapacityBlock, ReservedCapacity
 from berth.config.cluster import ExistingEksCluster
 from berth.config.stack import EksTier, NewCluster, StackConfig
@@ -109,11 +110,17 @@ def _subnets(
     ]
 
 
-def plan_system_pool(config: StackConfig) -> SystemPool | None:
+def plan_system_pool(config: StackConfig, catalog: Catalog) -> SystemPool | None:
     """Nodes without a GPU of a new cluster; None where the cluster exists."""
     if not isinstance(config.cluster, NewCluster):
         return None
-    return SystemPool(instance_type=SYSTEM_INSTANCE_TYPE, nodes=SYSTEM_NODES[config.environment])
+    version = config.cluster.kubernetes_version
+    ami_type = catalog.instances[SYSTEM_INSTANCE_TYPE].ami_types[0]
+    return SystemPool(
+        instance_type=SYSTEM_INSTANCE_TYPE,
+        nodes=SYSTEM_NODES[config.environment],
+        ami_release=catalog.software.ami_release(config.region, version, ami_type),
+    )
 
 
 def _nat_per_zone(config: StackConfig, cluster: NewCluster) -> bool:

@@ -212,6 +212,8 @@ class SystemPool:
     nodes: int
     root_disk_gib: int = 20
     """What EKS gives a node when nothing is said."""
+    ami_release: str | None = None
+    """Release of the EKS AMI, where the catalog has one pinned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +251,8 @@ class EksClusterFacts:
     security_group_id: str
     """The one that EKS gives all nodes."""
     service_cidr: str
+    kubernetes_version: str | None = None
+    """Minor version, such as `1.35`; None: not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from berth.catalog.load import Catalog
 from berth.config.capacity import SpotCapacity
-from berth.config.stack import EksTier, NewCluster, StackConfig
+from berth.config.stack import EksTier, StackConfig
 from berth.planner.blocks import serving
 from berth.planner.host import LOADING_DISK_MIB_PER_S, root_disk_gib, wanted_cores
 from berth.planner.plan import PoolPlan
@@ -19,8 +19,9 @@ def pool_plan(
     catalog: Catalog,
     demands: Sequence[Demand],
     filled: Sequence[FilledNodes],
+    version: str | None,
 ) -> PoolPlan:
-    """One tier whose replicas have their nodes."""
+    """One tier whose replicas have their nodes, on a cluster of that Kubernetes version."""
     wanted = config.tiers[tier.name]
     eks = wanted if isinstance(wanted, EksTier) else None
     if eks is None or tier.instance is None:
@@ -45,7 +46,7 @@ def pool_plan(
         scarce=instance.scarce,
         ami_type=ami_type,
         ami_id=eks.ami_id,
-        ami_release=_ami_release(config, catalog, ami_type),
+        ami_release=_release(config.region, version, catalog, ami_type),
         root_disk_gib=eks.root_disk_gib or root_disk_gib(instance, needed_cache_gib(filled)),
         root_disk_throughput_mib_per_s=LOADING_DISK_MIB_PER_S if on_root_disk else None,
         local_nvme=bool(instance.local_nvme_gb),
@@ -90,20 +91,21 @@ def _owned_pool(
     )
 
 
+def _release(
+    region: str | None, version: str | None, catalog: Catalog, ami_type: str
+) -> str | None:
+    """The pinned release of the EKS AMI; None where the cluster's version is not known."""
+    if version is None:
+        return None
+    return catalog.software.ami_release(region, version, ami_type)
+
+
 def _nodes_per_replica(demands: Sequence[Demand]) -> int:
     return max((each.nodes_per_replica for each in demands), default=1)
 
 
 def _gpus(demands: Sequence[Demand]) -> int:
     return sum(each.gpus_per_replica * each.replicas for each in demands)
-
-
-def _ami_release(config: StackConfig, catalog: Catalog, ami_type: str) -> str | None:
-    """The pinned release; only a cluster of the stack has a Kubernetes version known here."""
-    if not isinstance(config.cluster, NewCluster):
-        return None
-    version = config.cluster.kubernetes_version
-    return catalog.software.ami_releases.get(version, {}).get(ami_type)
 
 
 def _topology_policy(

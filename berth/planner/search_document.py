@@ -3,6 +3,7 @@
 from typing import Any
 
 from berth.catalog.model_shape import Model
+from berth.catalog.modelopt_file import MODELOPT_FILE, format_in_name
 from berth.planner.document import memory_document
 from berth.planner.engine_options import EngineOptions
 from berth.planner.search import Candidate, Search
@@ -46,17 +47,23 @@ def candidate_document(
         "replicas": replicas,
         "nodes": nodes,
         "fits": verdict.fits,
-        "reasons": [*verdict.reasons, *_notes(model, candidate)],
+        "reasons": [*verdict.reasons, *_notes(model, candidate, model_name)],
         "memory": memory_document(verdict.memory),
         "vllm_args": list(server_arguments(candidate, model_name)),
     }
 
 
-def _notes(model: Model, candidate: Candidate) -> list[str]:
+def _notes(model: Model, candidate: Candidate, name: str) -> list[str]:
     """What a plan that fits rests on and the arguments do not say."""
     if not candidate.verdict.other_repository or not candidate.verdict.fits:
         return []
     wanted = candidate.options.quantization
+    if format_in_name(name) == wanted:
+        return [
+            f"quantization: config.json is silent of {wanted}, which the name promises; planned "
+            f"with weights in {wanted}: put {MODELOPT_FILE} beside config.json for the layers "
+            "that stay in 16 bits"
+        ]
     return [
         f"quantization: {model.name} holds 16-bit weights, and {wanted} cannot be made while "
         f"loading; name a repository with weights in {wanted} instead"

@@ -38,21 +38,19 @@ def amd_gpu_software(
 
 
 def autoscaler(
-    config: StackConfig, pools: Mapping[str, PoolPlan], catalog: Catalog
+    config: StackConfig, pools: Mapping[str, PoolPlan], catalog: Catalog, version: str | None
 ) -> AutoscalerPlan | None:
-    """The cluster autoscaler, where the stack makes node groups and nobody else scales them."""
+    """The cluster autoscaler, where the stack makes node groups and nobody else scales them.
+
+    It is that of the cluster's Kubernetes version; the newest where the version is not known.
+    """
     makes_nodes = any(pool.source == "eks" for pool in pools.values())
     if not makes_nodes or not _wanted("cluster-autoscaler", config):
         return None
     tags = catalog.software.cluster_autoscaler.image_tags
-    version = (
-        config.cluster.kubernetes_version
-        if isinstance(config.cluster, NewCluster)
-        else max(tags, key=_minor)
-    )
     return AutoscalerPlan(
         chart_version=catalog.software.charts["cluster-autoscaler"].version,
-        image_tag=tags.get(version, tags[max(tags, key=_minor)]),
+        image_tag=tags.get(version or "", tags[max(tags, key=_minor)]),
     )
 
 

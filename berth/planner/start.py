@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from berth.catalog.load import Catalog
 from berth.config.capacity import CapacityBlock, OnDemandCapacity, ReservedCapacity
 from berth.config.stack import EksTier, StackConfig
-from berth.planner.account import Account
+from berth.planner.account import OFFERED, Account, offer_key
 from berth.planner.addresses import address_findings
 from berth.planner.blocks import instances_end, is_open, start_of
 from berth.planner.moment import moment_words
@@ -158,7 +158,7 @@ def _offers(
             tier=pool.tier,
             ok=True,
             problem=f"zones that offer {pool.instance_type}: not read",
-            fix="run with credentials of the account",
+            fix=account.unread.get(OFFERED, "run with credentials of the account"),
         )
         return
     zones = account.offered.get(pool.instance_type, frozenset())
@@ -200,11 +200,14 @@ def _quota(tier: str, need: QuotaNeed, account: Account) -> Iterator[StartFindin
         needed += f", {need.vcpu}{shared}"
     quota = account.quotas_vcpu.get(need.code)
     if quota is None:
+        command = (
+            f"aws service-quotas get-service-quota --service-code ec2 --quota-code {need.code}"
+        )
         yield StartFinding(
             tier=tier,
             ok=True,
             problem=f"needs {needed}; the quota was not read",
-            fix=f"aws service-quotas get-service-quota --service-code ec2 --quota-code {need.code}",
+            fix=account.unread.get(need.code, command),
         )
     elif quota < need.vcpu:
         yield StartFinding(
@@ -220,15 +223,24 @@ def _purchase(config: StackConfig, pool: PoolPlan, account: Account) -> Iterator
     block = tier.capacity if isinstance(tier, EksTier) else None
     if not isinstance(block, CapacityBlock) or block.purchase is None:
         return
-    offer = account.block_offers.get(pool.tier)
-    asked = f"AWS asks {offer.fee_usd} USD now" if offer else "what AWS asks now was not read"
     yield StartFinding(
         tier=pool.tier,
         ok=True,
         problem=f"`up` buys {block.purchase.offering_id}, all of it at once and without refund; "
-        f"{asked}",
+        f"{_asked_for(pool.tier, block.purchase.offering_id, account)}",
         fix="leave purchase out if that is not meant",
     )
+
+
+def _asked_for(tier: str, offering_id: str, account: Account) -> str:
+    """What AWS asks for a block now, where it was read."""
+    offer = account.block_offers.get(tier)
+    if offer is None:
+        reason = account.unread.get(offer_key(tier))
+        return "what AWS asks now was not read" + (f": {reason}" if reason else "")
+    other = offer.offering_id is not None and offer.offering_id != offering_id
+    under = f", as {offer.offering_id}: name that one" if other else ""
+    return f"AWS asks {offer.fee_usd} USD now{under}"
 
 
 def _owned(pool: PoolPlan) -> Iterator[StartFinding]:

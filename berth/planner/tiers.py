@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Final
 
 from berth.catalog.gpu import Gpu, find_gpu
 from berth.catalog.instance import Instance
@@ -20,6 +21,10 @@ from berth.planner.account import Account
 from berth.planner.blocks import check_reservation, check_reservations_are_not_shared
 from berth.planner.errors import problem
 from berth.planner.slices import find_profile, gpu_slice, slice_key
+
+CONFIGURED_IMAGES: Final = "AL2023_"
+"""What nodeadm's NodeConfig sets up; Bottlerocket reads TOML in its place.
+Source: https://bottlerocket.dev/en/os/latest/#/concepts/user-data/ (low evidence: not opened)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +177,7 @@ def _why_not(
 
 def _check_image(key: str, tier: EksTier, instance: Instance, problems: list[str]) -> None:
     """Add a line if the AMI cannot run on the instance type."""
-    offered = [each for each in instance.ami_types if each != "CUSTOM"]
+    offered = [each for each in instance.ami_types if each.startswith(CONFIGURED_IMAGES)]
     if tier.ami_id is None and not offered:
         problems.append(
             problem(
@@ -181,6 +186,10 @@ def _check_image(key: str, tier: EksTier, instance: Instance, problems: list[str
                 "give ami_id, or name another instance type",
             )
         )
+    elif tier.ami_type in instance.ami_types and tier.ami_type not in (*offered, None):
+        what = f"{tier.ami_type} is not configured by NodeConfig, with which this program sets up "
+        what += "kubelet, local disks and labels, and has a device plugin of its own"
+        problems.append(problem(f"{key}.ami_type", what, f"use {', '.join(offered)}"))
     elif tier.ami_type is not None and tier.ami_type not in offered:
         arch = "arm64" if instance.cpu_arch == "arm64" else "x86_64"
         fix = f"use one of {', '.join(offered)}" if offered else "give ami_id instead"

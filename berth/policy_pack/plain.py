@@ -41,7 +41,10 @@ class Properties:
 
 
 def plain_properties(struct: Struct) -> Properties:
-    """Read the properties of one resource. Numbers that are whole become integers."""
+    """Read the properties of one resource.
+
+    Numbers that are whole become integers, an asset becomes its text where the engine sends it.
+    """
     secrets: set[str] = set()
     values = {key: _plain(value, secrets, secret=False) for key, value in struct.fields.items()}
     return Properties(values, secrets)
@@ -96,4 +99,6 @@ def _plain_struct(struct: Struct, secrets: set[str], *, secret: bool) -> Any:
     signature = fields[deserialize.SPECIAL_SIG_KEY].string_value
     if signature == deserialize.SPECIAL_SECRET_SIG and "value" in fields:
         return _plain(fields["value"], secrets, secret=True)
+    if signature == deserialize.SPECIAL_ASSET_SIG and "text" in fields:
+        return _plain(fields["text"], secrets, secret=secret)
     return None

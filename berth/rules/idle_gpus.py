@@ -28,6 +28,7 @@ _NO_CONSUMERS: Final = frozenset(
         "external-dns",
         "external-secrets",
         "gpu-operator",
+        "gpu-operator-charts",
         "ingress-nginx",
         "karpenter",
         "karpenter-crd",

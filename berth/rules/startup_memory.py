@@ -269,8 +269,7 @@ def _rough_problem(
 
 def _cache_bytes_per_token(model: Model, tensor: int) -> float:
     total = 0.0
-    for layer in model.layers:
-        cache = layer.cache
+    for cache in (cache for layer in model.layers for cache in layer.caches):
         if isinstance(cache, HeadCache) and cache.window is None and cache.chunk is None:
             split = min(tensor, cache.kv_heads)
             total += cache.kv_heads * (cache.key_size + cache.value_size) * 2 / split

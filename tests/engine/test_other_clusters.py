@@ -159,3 +159,14 @@ def test_the_autoscaler_grows_the_preferred_tier_first(stack: OfflineStack) -> N
     assert [
         (each["weight"], each["preference"]["matchExpressions"][0]["values"]) for each in preferred
     ] == [(100, ["l4-spot"]), (50, ["l4"])]
+
+
+def test_nothing_is_made_in_aws_for_a_cluster_that_exists(stack: OfflineStack) -> None:
+    tiers = {"mi300x": {"source": "existing", "gpu": "MI300X", "gpus_per_node": 8, "nodes": 2}}
+    write(stack, {"kubeconfig": "~/.kube/config", "context": "lab"}, tiers, "mi300x")
+    _, again = up_twice(stack)
+    types = {each.type for each in Cloud(stack.state).records()}
+
+    assert set(again) == {"same"}
+    assert "kubernetes:apps/v1:Deployment" in types
+    assert not [each for each in types if each.startswith("aws:")]

@@ -1,11 +1,7 @@
 """The pack in another repository: its folder copied there, its rules from a wheel."""
 
 import shutil
-import subprocess
 import sys
-import sysconfig
-import venv
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +9,10 @@ import pytest
 
 from berth.offline.providers import OfflineProviders
 from tests.engine.conftest import MakeProject
+from tests.engine.packaged import ROOT, build_wheel, make_environment
 
 pytestmark = pytest.mark.engine
 
-ROOT = Path(__file__).parents[2]
-BUILT_FROM = ("berth", "components", "pyproject.toml", "README.md")
 PROGRAM = """
 import pulumi_kubernetes as k8s
 
@@ -27,33 +22,6 @@ k8s.core.v1.Pod(
     spec={"containers": [{"name": "server", "image": "vllm/vllm-openai:v0.32.0"}]},
 )
 """
-
-
-def build_wheel(folder: Path) -> Path:
-    """The distribution as a release would build it."""
-    source = folder / "source"
-    source.mkdir()
-    for name in BUILT_FROM:
-        if (ROOT / name).is_dir():
-            unwanted = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, source / name, ignore=unwanted)
-        else:
-            shutil.copyfile(ROOT / name, source / name)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-    command += ["--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(source)]
-    subprocess.run(command, check=True, capture_output=True, timeout=240)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
-
-
-def make_environment(folder: Path, wheel: Path) -> None:
-    """A virtual environment with the wheel, and what it depends on from the one of this run."""
-    venv.create(folder, symlinks=True)
-    (packages,) = folder.glob("lib/python*/site-packages")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(packages)
-    # A path line adds the packages there, and none of the links to a checkout that lie beside them.
-    (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n", "utf-8")
 
 
 def test_the_pack_runs_without_a_checkout(make_project: MakeProject, tmp_path: Path) -> None:

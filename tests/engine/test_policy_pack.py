@@ -41,6 +41,7 @@ k8s.helm.v3.Release(
     version="v26.3.3",
     namespace="gpu-operator",
     repository_opts={"repo": "https://helm.ngc.nvidia.com/nvidia"},
+    value_yaml_files=FILES,
     values={
         "driver": {"enabled": DRIVER},
         "toolkit": {"enabled": False},
@@ -96,6 +97,7 @@ k8s.apps.v1.Deployment(
 )
 """
 RIGHT = {
+    "FILES": "[]",
     "DRIVER": "False",
     "TAINTS": "1",
     "TOLERATIONS": '[{"key": "nvidia.com/gpu", "operator": "Exists"}]',
@@ -179,6 +181,18 @@ def test_the_values_of_a_helm_release_are_judged(make_stack: Any) -> None:
 
     assert event["policyName"] == "driver-double-install"
     assert event["resourceUrn"].endswith("kubernetes:helm.sh/v3:Release::gpu-operator")
+
+
+@pytest.mark.parametrize(("is_enabled", "findings"), [("true", 1), ("false", 0)])
+def test_values_in_a_text_asset_of_a_release_are_judged(
+    make_stack: Any, is_enabled: str, findings: int
+) -> None:
+    files = f"[pulumi.StringAsset('driver: {{enabled: {is_enabled}}}')]"
+
+    seen = preview(make_stack(DRIVER="None", FILES=files))
+
+    names = [event["policyName"] for event in seen.violations]
+    assert names == ["driver-double-install"] * findings, seen.output
 
 
 def test_the_event_carries_what_a_report_needs(make_stack: Any) -> None:

@@ -10,7 +10,7 @@ import yaml
 from berth.engine.tools import Program
 from berth.offline.cloud import Cloud
 from tests.aws_api.service_models import refusals_of_state
-from tests.engine.checkout import ROOT, OfflineStack
+from tests.engine.checkout import ROOT, OfflineStack, berth
 
 pytestmark = pytest.mark.engine
 
@@ -148,3 +148,25 @@ def test_another_order_of_the_tiers_changes_nothing(stack: OfflineStack) -> None
     stack.stack_file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
 
     assert set(stack.change_summary()) == {"same"}
+
+
+def test_a_minimum_above_the_nodes_that_run_is_said_before_eks_refuses_it(
+    stack: OfflineStack, tmp_path: Path
+) -> None:
+    text = stack_text("ON_DEMAND", max_nodes=5, only=("l4",))
+    stack.stack_file.write_text(text, encoding="utf-8")
+    stack.run("up", "--yes", "--skip-preview")
+    changed = tmp_path / "Pulumi.l4-dev.yaml"
+    changed.write_text(text.replace("max_nodes: 5", "max_nodes: 5\n      min_nodes: 3"), "utf-8")
+
+    ended = berth(
+        ROOT, "preview", "--offline", "--stack", str(changed), "--state", str(stack.state), "--json"
+    )
+
+    start = json.loads(ended.stdout)["start"]
+    (finding,) = [each for each in start if not each["ok"]]
+    assert finding["problem"].startswith("min_nodes 3 is above the 1 node that runs")
+    stack.stack_file.write_text(changed.read_text("utf-8"), encoding="utf-8")
+    assert "scalingConfig.minSize: 3 is above desiredSize 1" in stack.run(
+        "up", "--yes", "--skip-preview", code=1
+    )

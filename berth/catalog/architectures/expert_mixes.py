@@ -1,10 +1,11 @@
-"""Mixtures of experts under names of their own: DBRX, Ling, Hunyuan."""
+"""Mixtures of experts under names of their own: DBRX, Ling, Hunyuan, Step-3."""
 
 from berth.catalog.architectures.parts import (
     Body,
     Heads,
     attention,
     layer_count,
+    linear,
     mlp,
     routed,
     standard_body,
@@ -93,6 +94,50 @@ def build_hunyuan(values: ConfigValues) -> Body:
         inner_size=inner_size,
     )
     return standard_body(values, (layer,) * layer_count(values), heads, tied=True)
+
+
+def build_step3_text(values: ConfigValues) -> Body:
+    """Step-3: one KV head, queries by way of a narrow projection that is on every rank."""
+    hidden_size = values.integer("hidden_size")
+    query_heads = values.integer("num_attention_heads", high=4096)
+    head_size = values.integer("head_dim", high=8192)
+    heads = Heads(query_heads, 1, head_size, head_size)
+    narrow = values.integer("share_q_dim", default=head_size)
+    own = (
+        linear("self_attn.qkv_proj", narrow + 2 * head_size, hidden_size, "none"),
+        linear("self_attn.wq", query_heads * head_size, narrow, "column"),
+        linear("self_attn.o_proj", hidden_size, query_heads * head_size, "row"),
+    )
+    inner_size = values.integer("moe_intermediate_size")
+    dense_size = values.integer("intermediate_size")
+    parts = routed(
+        values.integer("moe_num_experts", high=1 << 14),
+        hidden_size,
+        inner_size,
+        module="moe",
+        shared_inner_size=values.integer("share_expert_dim", default=inner_size),
+    )
+    vectors = 2 * hidden_size + narrow
+    sparse = Layer(
+        heads.cache(),
+        (*own, *parts),
+        vectors,
+        top_k=values.integer("moe_top_k", high=1024),
+        inner_size=inner_size,
+    )
+    dense = Layer(
+        heads.cache(), (*own, *mlp(hidden_size, dense_size)), vectors, inner_size=dense_size
+    )
+    count = layer_count(values)
+    written = values.text("moe_layers_enum")
+    numbers = [part.strip() for part in written.split(",")] if written else []
+    if not all(part.isdecimal() and len(part) < 5 for part in numbers):
+        values.refuse("moe_layers_enum", "is no list of numbers", "write them with commas")
+        numbers = []
+    sparse_at = {int(part) for part in numbers} or set(range(1, count))
+    layers = tuple(sparse if index in sparse_at else dense for index in range(count))
+    positions = values.integer("max_position_embedding", default=65_536, high=1 << 28)
+    return standard_body(values, layers, heads, positions=positions)
 
 
 def _first(values: ConfigValues, *keys: str) -> int:

@@ -121,35 +121,63 @@ def build_granite_hybrid(values: ConfigValues) -> Body:
 
 def build_lfm2(values: ConfigValues) -> Body:
     """LFM2: a short convolution in most layers, attention with head norms in the others."""
-    hidden_size = values.integer("hidden_size")
-    heads = Heads.of(values, hidden_size)
     inner_size = _lfm2_inner_size(values)
-    kernel = values.integer("conv_L_cache", default=3, high=64)
-    feed = mlp(hidden_size, inner_size, module="feed_forward")
-    full = Layer(
-        heads.cache(),
-        (*attention(heads, hidden_size), *feed),
-        2 * hidden_size + 2 * heads.key_size,
+    feed = mlp(values.integer("hidden_size"), inner_size, module="feed_forward")
+    return _lfm2(values, [Layer(None, feed, 0, inner_size=inner_size)] * layer_count(values))
+
+
+def build_lfm2_moe(values: ConfigValues) -> Body:
+    """LFM2 with experts behind the first layers."""
+    hidden_size = values.integer("hidden_size")
+    dense_size = values.integer("intermediate_size")
+    inner_size = values.integer("moe_intermediate_size")
+    number = values.integer("num_experts", high=1 << 14)
+    dense = Layer(
+        None, mlp(hidden_size, dense_size, module="feed_forward"), 0, inner_size=dense_size
+    )
+    sparse = Layer(
+        None,
+        routed(number, hidden_size, inner_size, module="feed_forward"),
+        number if values.flag("use_expert_bias", default=True) else 0,
+        top_k=values.integer("num_experts_per_tok", high=1024),
         inner_size=inner_size,
     )
+    first = values.integer("num_dense_layers", default=2, low=0, high=1000)
+    feeds = [dense if index < first else sparse for index in range(layer_count(values))]
+    return _lfm2(values, feeds)
+
+
+def _lfm2(values: ConfigValues, feeds: list[Layer]) -> Body:
+    """Convolutions and attention in front of `feeds`, one per layer."""
+    hidden_size = values.integer("hidden_size")
+    heads = Heads.of(values, hidden_size)
+    kernel = values.integer("conv_L_cache", default=3, high=64)
+    full = Layer(heads.cache(), attention(heads, hidden_size), 2 * hidden_size + 2 * heads.key_size)
     conv = Layer(
         StateCache("conv", hidden_size * (kernel - 1), 0),
         (
             linear("conv.in_proj", 3 * hidden_size, hidden_size, "column"),
             kept("conv.conv", hidden_size, kernel, "column"),
             linear("conv.out_proj", hidden_size, hidden_size, "row"),
-            *feed,
         ),
         2 * hidden_size,
-        inner_size=inner_size,
     )
     types = values.texts("layer_types")
     full_at = set(values.integers("full_attn_idxs"))
-    layers = tuple(
-        full if (types[i] == "full_attention" if i < len(types) else i in full_at) else conv
-        for i in range(layer_count(values))
-    )
-    return standard_body(values, layers, heads, tied=True)
+    made: dict[tuple[bool, int], Layer] = {}
+    layers = []
+    for index, feed in enumerate(feeds):
+        attends = types[index] == "full_attention" if index < len(types) else index in full_at
+        if (attends, id(feed)) not in made:
+            mixer = full if attends else conv
+            made[attends, id(feed)] = replace(
+                feed,
+                cache=mixer.cache,
+                tensors=(*mixer.tensors, *feed.tensors),
+                vector_parameters=mixer.vector_parameters + feed.vector_parameters,
+            )
+        layers.append(made[attends, id(feed)])
+    return standard_body(values, tuple(layers), heads, tied=True)
 
 
 def _without_attention(values: ConfigValues, layer: Layer) -> Body:

@@ -1,5 +1,6 @@
 """What encoders of images are made of."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from berth.catalog.architectures.parts import kept
@@ -111,3 +112,7 @@ class TowerParts:
             split_by_tensor_parallel=split_by_tensor_parallel,
             gated=gated,
         )
+
+
+TowerBuilder = Callable[[ConfigValues, ConfigValues], Tower | None]
+"""Makes an encoder of the whole configuration and its language section; None: there is none."""

@@ -1,15 +1,17 @@
 """Vision towers: the encoder in front of a language model, with what joins them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
+from berth.catalog.architectures import gemma3n as gemma3n_towers
+from berth.catalog.architectures import mllama
 from berth.catalog.architectures.clip import (
     clip_and_projector,
     intern_vit,
     siglip_and_linear,
     siglip_parts,
 )
-from berth.catalog.architectures.tower_parts import EncoderSizes, TowerParts, side
+from berth.catalog.architectures.tower_parts import EncoderSizes, TowerBuilder, TowerParts, side
 from berth.catalog.config_values import ConfigValues
 from berth.catalog.model_shape import Tower
 
@@ -145,23 +147,33 @@ def glm4v(root: ConfigValues, text: ConfigValues) -> Tower | None:
 
 
 def pixtral(root: ConfigValues, text: ConfigValues) -> Tower | None:
-    """Mistral 3: Pixtral, merged two by two."""
+    """Mistral 3 and Pixtral: merged two by two in Mistral 3, with biases in Pixtral."""
     values = root.section("vision_config")
     if not values.data:
         return None
-    sizes = EncoderSizes.of(values, hidden=1024, inner=4096, layers=24)
+    sizes = EncoderSizes.of(values, hidden=1024, inner=4096, layers=24, patch=16)
     size = sizes.hidden
-    merge = root.integer("spatial_merge_size", default=2, high=16)
+    newer = (root.texts("architectures") or ("",))[0].startswith("Mistral3")
+    merges = newer or root.has("spatial_merge_size")
+    merge = root.integer("spatial_merge_size", default=2, high=16) if merges else 1
     hidden_size = text.integer("hidden_size")
     parts = TowerParts()
     parts.add("patch_conv", size, sizes.patch_values, bias=False)
     parts.encoder(sizes.layers, size, sizes.inner, bias=False, gated=True, norm_values=2 * size)
-    parts.add("patch_merger", size, size * merge**2, bias=False)
-    parts.add("projector.linear_1", hidden_size, size, "column", bias=False)
-    parts.add("projector.linear_2", hidden_size, hidden_size, "row", bias=False)
-    parts.vectors += 2 * size
+    if merges:
+        parts.add("patch_merger", size, size * merge**2, bias=False)
+    parts.add("projector.linear_1", hidden_size, size, "column", bias=not newer)
+    parts.add("projector.linear_2", hidden_size, hidden_size, "row", bias=not newer)
+    parts.vectors += 2 * size if merges else size
     tokens = max(1, side(values, "image_size", 1540) // (sizes.patch * merge)) ** 2
     return parts.tower(sizes, merge**2, tokens, gated=True)
+
+
+def llava(root: ConfigValues, text: ConfigValues) -> Tower | None:
+    """LLaVA's joint behind CLIP or SigLIP, or behind Pixtral's encoder."""
+    if root.section("vision_config").text("model_type") == "pixtral":
+        return pixtral(root, text)
+    return clip_and_projector(root, text)
 
 
 def llama4(root: ConfigValues, text: ConfigValues) -> Tower | None:
@@ -223,9 +235,9 @@ def _patch_values(values: ConfigValues) -> int:
     return channels * frames * values.integer("patch_size", default=14, high=256) ** 2
 
 
-TowerBuilder = Callable[[ConfigValues, ConfigValues], Tower | None]
 TOWERS: Mapping[str, TowerBuilder] = {
     "Gemma3ForConditionalGeneration": gemma3,
+    "Gemma3nForConditionalGeneration": gemma3n_towers.vision,
     "Gemma4ForConditionalGeneration": gemma4,
     "Glm4vForConditionalGeneration": glm4v,
     "Glm4vMoeForConditionalGeneration": glm4v,
@@ -234,13 +246,19 @@ TOWERS: Mapping[str, TowerBuilder] = {
     "KimiK25ForConditionalGeneration": moonvit,
     "KimiK3ForConditionalGeneration": moonvit,
     "Llama4ForConditionalGeneration": llama4,
-    "LlavaForConditionalGeneration": clip_and_projector,
+    "LlavaForConditionalGeneration": llava,
     "LlavaNextForConditionalGeneration": clip_and_projector,
     "LlavaOnevisionForConditionalGeneration": clip_and_projector,
     "Mistral3ForConditionalGeneration": pixtral,
+    "MllamaForConditionalGeneration": mllama.tower,
     "PaliGemmaForConditionalGeneration": siglip_and_linear,
+    "PixtralForConditionalGeneration": pixtral,
     "Qwen2VLForConditionalGeneration": qwen2_vl,
+    "Qwen2_5OmniModel": qwen2_vl,
+    "Qwen2_5OmniThinkerForConditionalGeneration": qwen2_vl,
     "Qwen2_5_VLForConditionalGeneration": qwen2_vl,
+    "Qwen3OmniMoeForConditionalGeneration": qwen3_vl,
+    "Qwen3OmniMoeThinkerForConditionalGeneration": qwen3_vl,
     "Qwen3VLForConditionalGeneration": qwen3_vl,
     "Qwen3VLMoeForConditionalGeneration": qwen3_vl,
     "Qwen3_5ForConditionalGeneration": qwen3_vl,

@@ -17,6 +17,7 @@ def pretended_cluster(asked: Asked) -> Mapping[str, Any]:
         "endpoint": f"https://{digest[:32].upper()}.gr7.{asked.region}.eks.amazonaws.com",
         "certificateAuthorities": [{"data": "cHJldGVuZGVk"}],
         "status": "ACTIVE",
+        "version": "1.35",
         "vpcConfig": {
             "vpcId": f"vpc-{digest[:17]}",
             "clusterSecurityGroupId": f"sg-{digest[:17]}",

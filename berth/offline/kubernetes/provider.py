@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from berth.offline.changes import Change, Comparison
+from berth.offline.changes import Change, Comparison, Path
 from berth.offline.checks import Problem, ShapeCheck, nearest
 from berth.offline.cloud import Cloud, Record
 from berth.offline.kubernetes import naming, objects
@@ -26,6 +26,17 @@ from berth.offline.values import Properties, conceal, plain
 SDK = Sdk("kubernetes")
 
 
+_QUANTITIES = frozenset({"capacity", "hard", "limits", "podFixed", "requests"})
+"""Blocks whose values are quantities, which an API server also reads from plain numbers.
+
+`Quantity.UnmarshalJSON` of k8s.io/apimachinery; `nvidia.com/gpu: 1` is how most manifests say it.
+"""
+
+
+def _is_quantity(path: Path) -> bool:
+    return path[-1] == "sizeLimit" or (len(path) > 1 and path[-2] in _QUANTITIES)
+
+
 @dataclass(frozen=True)
 class KubernetesProvider:
     """One Kubernetes provider: a cluster of the pretended cloud."""
@@ -43,7 +54,7 @@ class KubernetesProvider:
         shape = SDK.shape(resource.type)
         problems: list[Problem] = []
         if shape is not None:
-            found = ShapeCheck(strict=True).problems(
+            found = ShapeCheck(strict=True, takes_number=_is_quantity).problems(
                 shape.inputs, sorted(shape.required), _without_const(plain(new))
             )
             problems = list(found)

@@ -108,8 +108,8 @@ def step_work(model: Model, parallel: Parallel, quantization: str, value_bytes: 
     for layer, count in _counted(model):
         for tensor in layer.tensors:
             _add_tensor(tensor, layer, count, parallel, quantization, matrices, experts)
-        if layer.cache is not None:
-            caches[layer.cache] += count
+        for cache in layer.caches:
+            caches[cache] += count
     parts = sum(_parts(layer) * count for layer, count in _counted(model))
     head = model.head or model.embedding
     return Work(
@@ -191,7 +191,7 @@ def _cache_work(
         case HeadCache():
             kept = max(1, cache.kv_heads // ranks)
             per_token = kept * (cache.key_size + cache.value_size) * value_bytes
-            reach = cache.window or cache.chunk
+            reach = cache.window or cache.chunk or cache.source_tokens
             pairs = heads * (cache.key_size + cache.value_size)
         case LatentCache():
             per_token = (cache.latent_size + cache.rope_size) * value_bytes

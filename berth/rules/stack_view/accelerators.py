@@ -70,8 +70,6 @@ def vendor_of_key(key: str) -> Vendor:
 
 def parse_quantity(value: object) -> Decimal | None:
     """A Kubernetes quantity as a number; None where it is not one."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
     match = _QUANTITY.fullmatch(str(value).strip())
     if not match or match[2] not in _SUFFIX:
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -67,16 +67,32 @@ class Chart:
         has_repository = "://" in self.reference or not self.body.at("repositoryOpts").is_absent
         return "/" in self.reference and not has_repository
 
-    @property
+    @cached_property
     def values(self) -> Field:
-        """Its values as given."""
-        return self.body.at("values")
+        """Its values as given, under them those of the files whose text the stack shows.
+
+        A later file takes the place of an earlier one key by key, and `values` wins over both, as
+        in the provider's `decodeRelease`.
+        """
+        stated = self.body.at("values")
+        from_files: dict[str, Any] = {}
+        for values in self._value_files:
+            from_files |= values or {}
+        if stated.is_unknown or not from_files:
+            return stated
+        own = stated.value if isinstance(stated.value, Mapping) else {}
+        return Field(_merged(from_files, own), stated.path)
 
     @property
     def has_value_files(self) -> bool:
-        """Values come from files too, so that what is absent here may be there."""
+        """Values come from files that are not shown: what is absent here may be there."""
+        return None in self._value_files
+
+    @cached_property
+    def _value_files(self) -> list[dict[str, Any] | None]:
+        """Values of each file; None for one whose text the stack does not show."""
         listed = self.body.at("valueYamlFiles")
-        return listed.is_unknown or bool(listed.value)
+        return [None] if listed.is_unknown else [_parsed(file.value) for file in listed.items()]
 
     def is_switched_on(self, switch: Field) -> bool:
         """Whether a part is installed that a chart installs unless its value says false.
@@ -102,8 +118,8 @@ class Chart:
         """
         lists = []
         for entry in _known_charts().get(self.name, {}).get("toleration_lists", []):
-            switch = entry.get("unless_false")
-            if switch and self.values.at(*switch).boolean() is False:
+            switches = (self.values.at(*path) for path in entry.get("unless_false", ()))
+            if any(switch.boolean() is False for switch in switches):
                 continue
             given = self.values.at(*entry["path"])
             if given.is_absent and self.has_value_files:
@@ -111,6 +127,30 @@ class Chart:
             tolerations = Field(entry["default"], given.path) if given.is_absent else given
             lists.append(TolerationList(tuple(entry["path"]), tolerations))
         return lists
+
+
+def _parsed(text: object) -> dict[str, Any] | None:
+    if not isinstance(text, str):
+        return None
+    try:
+        values = yaml.load(text, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    if values is None:
+        return {}
+    return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, key by key; a null says nothing."""
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            merged[key] = _merged(below, value)
+        elif value is not None:
+            merged[key] = value
+    return merged
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,9 @@ def with_config_maps(body: Field, namespace: str, config_maps: ConfigMaps) -> Fi
     sources = body.at("envFrom")
     for source in [] if sources.is_unknown else sources.items():
         data = config_maps.get((namespace, str(source.at("configMapRef", "name").value)), {})
-        resolved += [{"name": str(key), "value": value} for key, value in data.items()]
+        prefix = source.at("prefix").value
+        start = prefix if isinstance(prefix, str) else ""
+        resolved += [{"name": f"{start}{key}", "value": value} for key, value in data.items()]
     for item in env.items():
         reference = item.at("valueFrom", "configMapKeyRef")
         data = config_maps.get((namespace, str(reference.at("name").value)), {})
@@ -69,10 +71,12 @@ def mounted_file(
         folder, sub_path = mount.at("mountPath").value, mount.at("subPath").value
         if not isinstance(folder, str):
             continue
-        key = sub_path if isinstance(sub_path, str) and path == folder else None
-        if key is None and path.startswith(folder.rstrip("/") + "/"):
-            key = path.removeprefix(folder.rstrip("/") + "/")
-        if not key:
+        inside = folder.rstrip("/") + "/"
+        if path == folder:
+            key = str(sub_path)
+        elif path.startswith(inside):
+            key = path.removeprefix(inside)
+        else:
             continue
         for volume in volumes.items():
             if volume.at("name").value != mount.at("name").value:

@@ -104,7 +104,8 @@ class EngineArguments:
     def value(self, *names: str) -> str | None:
         """The last value given to any of `names`; None if none is given.
 
-        It may hold `ELSEWHERE_MARK`, as it does where a file that is not shown may give it.
+        It may hold `ELSEWHERE_MARK`, as it does where a file or a variable that is not shown may
+        give it.
 
         Raises:
             KnownAfterApplyError: if the value is known after apply, or a word that may be the
@@ -112,12 +113,15 @@ class EngineArguments:
         """
         found: str | None = None
         hidden = False
+        is_partial = self.is_partial
         index = 0
         while index < len(self.words):
             name, equals, value = self.words[index].partition("=")
             index += 1
             if name == UNKNOWN_MARK:
                 hidden = True
+            if name == ELSEWHERE_MARK and (index > 1 or self.engine not in _POSITIONAL_MODEL):
+                is_partial = True
             takes_next = name.startswith("-") and not equals and self._has_value(index)
             if takes_next:
                 value = self.words[index]
@@ -126,7 +130,7 @@ class EngineArguments:
                 found = value
         if (found is None and hidden) or (found is not None and UNKNOWN_MARK in found):
             raise KnownAfterApplyError(self.path)
-        return ELSEWHERE_MARK if found is None and self.is_partial else found
+        return ELSEWHERE_MARK if found is None and is_partial else found
 
     def text(self, *names: str) -> str | None:
         """The value as far as the stack states it; None where it does not."""

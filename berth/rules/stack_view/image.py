@@ -139,7 +139,7 @@ class Image:
     @property
     def is_for_cpu(self) -> bool:
         """The name or tag says that it is a build for CPUs."""
-        return "cpu" in _words(f"{self.path} {self.tag or ''}")
+        return "cpu" in self.words
 
     @property
     def is_gpu_agent(self) -> bool:
@@ -153,7 +153,7 @@ class Image:
     @property
     def vendor(self) -> Vendor:
         """Whose accelerators it is built for."""
-        words = _words(f"{self.path} {self.tag or ''}")
+        words = self.words
         if any(word.startswith("rocm") for word in words):
             return "amd"
         return "neuron" if any(word.startswith("neuron") for word in words) else "nvidia"

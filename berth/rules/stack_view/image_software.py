@@ -9,7 +9,7 @@ from berth.rules.stack_view.image import Image
 
 _CUDA: Final = re.compile(r"(?<![a-z0-9])cu(?:da)?-?(\d\d)[.]?(\d{1,2})(?![0-9])")
 _VERSION: Final = re.compile(
-    r"(?:^|[-_])v?(\d+\.\d+(?:\.\d+){0,2})(?:(?=[-_+])|(?=(?:rc|post|\.dev)\d)|$)"
+    r"(?:^|[-_])v?(\d+\.\d+(?:\.\d+){0,2})(?:(?=[-_+])|(?=\.?(?:rc|post|dev)\d)|$)"
 )
 _VERSION_AFTER_NAME: Final = re.compile(r"vllm[-_:]?v?(\d+\.\d+\.\d+)")
 _MONTH: Final = re.compile(r"^(\d\d\.\d\d)(?:[-.]|$)")

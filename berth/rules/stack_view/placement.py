@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from berth.rules.stack_view.accelerators import Vendor
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.instances import is_cpu_only
-from berth.rules.stack_view.pool import Open, Pool
+from berth.rules.stack_view.pool import INSTANCE_TYPE_KEYS, Open, Pool
 from berth.rules.unknown import KnownAfterApplyError
 
-_INSTANCE_TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _FAMILY_KEYS = ("karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family")
 
 
@@ -96,7 +95,7 @@ def named_instance_types(placement: Field) -> tuple[str, ...]:
         named = [
             str(value.known())
             for demand in term
-            if demand.key.value in _INSTANCE_TYPE_KEYS and demand.operator == "In"
+            if demand.key.value in INSTANCE_TYPE_KEYS and demand.operator == "In"
             for value in demand.values
         ]
         if not named:
@@ -121,7 +120,7 @@ def _demand(expression: Field) -> Demand:
 def _is_for_cpu_nodes(demand: Demand) -> bool:
     if demand.operator != "In" or not demand.values:
         return False
-    if demand.key.value not in (*_INSTANCE_TYPE_KEYS, *_FAMILY_KEYS):
+    if demand.key.value not in (*INSTANCE_TYPE_KEYS, *_FAMILY_KEYS):
         return False
     return all(isinstance(v.value, str) and is_cpu_only(v.value) for v in demand.values)
 
@@ -140,14 +139,22 @@ def _meets(pool: Pool, demand: Demand) -> bool | None:
     if not isinstance(key, str) or any(value.is_unknown for value in demand.values):
         return None
     values = [_as_label(value.value) for value in demand.values]
-    if key in _INSTANCE_TYPE_KEYS and demand.operator in ("In", "NotIn"):
-        among = pool.may_have_instance_type(values)
-        return among if demand.operator == "In" or among is None else not among
-    choices = pool.label_choices(key)
-    if choices and demand.operator in ("In", "NotIn"):
-        left = set(choices) & set(values) if demand.operator == "In" else set(choices) - set(values)
-        return bool(left)
+    choices = _choices(pool, key)
+    if demand.operator == "In" and choices:
+        return not choices.isdisjoint(values)
+    if demand.operator == "NotIn" and choices:
+        return not choices.issubset(values)
     return _compare(pool.label(key), demand.operator, values)
+
+
+def _choices(pool: Pool, key: str) -> frozenset[str]:
+    """Values of a label that the pool's nodes may have; empty: nobody can say from a list."""
+    if key not in INSTANCE_TYPE_KEYS:
+        return frozenset(pool.label_choices(key))
+    try:
+        return frozenset(pool.instance_types)
+    except KnownAfterApplyError:
+        return frozenset()
 
 
 def _compare(label: str | Open | None, operator: str, values: Sequence[str]) -> bool | None:

@@ -186,7 +186,7 @@ class Container:
     def commands(self) -> list[list[str]]:
         """The commands that it runs, as far as the stack states any."""
         body = self.body
-        return read_commands(body.at("command"), body.at("args"), self._env)
+        return read_commands(body.at("command"), body.at("args"), self._env, self._mounted_file)
 
     @cached_property
     def engine_arguments(self) -> EngineArguments | None:
@@ -216,14 +216,14 @@ class Container:
         """The arguments and, before them, those of the file that `--config` names."""
         if arguments.engine not in ("vllm", "sglang") or not arguments.has("--config"):
             return arguments
-        path = arguments.value("--config") or ""
-        workload = self.pod.workload
-        text = mounted_file(
-            path, self.body, self.pod.spec, self.pod.namespace, workload.config_maps
-        )
+        text = self._mounted_file(arguments.value("--config") or "")
         options = options_of_file(text) if text else None
         words = (*(options or ()), *arguments.words)
         return EngineArguments(words, arguments.path, arguments.engine, options is None)
+
+    def _mounted_file(self, path: str) -> str | None:
+        config_maps = self.pod.workload.config_maps
+        return mounted_file(path, self.body, self.pod.spec, self.pod.namespace, config_maps)
 
     @cached_property
     def engine(self) -> Engine | None:

@@ -27,13 +27,19 @@ AL2_GPU = "AL2_x86_64_GPU"
 _RUN_TIME_PREFIXES = (
     "amd.com/",
     "eks.amazonaws.com/instance-",
+    "eks.amazonaws.com/nodegroup-image",
+    "eks.amazonaws.com/source",
     "feature.node.kubernetes.io/",
     "karpenter.k8s.aws/",
+    "kubernetes.io/hostname",
     "nvidia.com/",
     "topology.",
     "failure-domain.beta.kubernetes.io/",
 )
 """Labels that nodes get when they run: a pool that does not state another value may have any."""
+
+
+INSTANCE_TYPE_KEYS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 
 
 class Open(Enum):
@@ -72,11 +78,11 @@ class Pool:
         """
         if self.kind == "node pool":
             return self._required_types()
-        stated = tuple(item.text() or "" for item in self.body.at("instanceTypes").items())
-        overrides = self.body.at("mixedInstancesPolicy", "launchTemplate", "overrides")
-        stated += tuple(item.at("instanceType").text() or "" for item in overrides.items())
+        stated = self.body.at("instanceTypes").items()
+        overrides = self.body.at("mixedInstancesPolicy", "launchTemplate", "overrides").items()
+        stated += [override.at("instanceType") for override in overrides]
         if stated:
-            return tuple(name for name in stated if name)
+            return tuple(name for item in stated if (name := item.text()))
         if self.launch_template is UNKNOWN:
             raise KnownAfterApplyError("launchTemplate.id")
         if isinstance(self.launch_template, Resource):
@@ -226,9 +232,11 @@ class Pool:
     def _built_in_label(self, key: str) -> str | Open | None:
         if key.startswith(_RUN_TIME_PREFIXES):
             return Open.AT_RUN_TIME
-        if key == "kubernetes.io/os":
+        if key in INSTANCE_TYPE_KEYS:
+            return Open.NOT_SHOWN
+        if key in ("kubernetes.io/os", "beta.kubernetes.io/os"):
             return "linux"
-        if key == "kubernetes.io/arch":
+        if key in ("kubernetes.io/arch", "beta.kubernetes.io/arch"):
             return self._architecture()
         if self.kind == "node pool":
             if key == "karpenter.sh/nodepool":
@@ -252,14 +260,6 @@ class Pool:
             found = set()
         known = {"x86_64": "amd64", "arm64": "arm64"}
         return known[found.pop()] if len(found) == 1 else Open.AT_RUN_TIME
-
-    def may_have_instance_type(self, values: Sequence[str]) -> bool | None:
-        """Whether it may start one of these instance types; None: nobody can say yet."""
-        try:
-            types = self.instance_types
-        except KnownAfterApplyError:
-            return None
-        return not set(types).isdisjoint(values) if types else None
 
 
 def _text_or_open(field: Field) -> str | Open:

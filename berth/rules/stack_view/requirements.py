@@ -115,7 +115,7 @@ def _property(what: str, name: str, node: Accelerator | None) -> str | None:
     if named:
         plain |= {"category": named[1], "generation": named[2]}
     if node is not None:
-        plain |= {"gpu-count": str(node.count), "gpu-manufacturer": node.vendor}
+        plain |= {"gpu-count": str(node.count), "gpu-manufacturer": node.vendor, "gpu-name": ""}
         if node.gpu is not None:
             plain |= {
                 "gpu-name": _gpu_name(node.gpu),

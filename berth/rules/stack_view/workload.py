@@ -9,6 +9,7 @@ import yaml
 
 from berth.rules.resource import Resource
 from berth.rules.stack_view.config_maps import ConfigMaps
+from berth.rules.stack_view.engine_arguments import Engine
 from berth.rules.stack_view.engine_file import options_as_words
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.pod import Container, Pod, Role
@@ -32,6 +33,9 @@ _RAY_CLUSTERS = {
     "RayJob": "spec.rayClusterSpec",
     "RayService": "spec.rayClusterConfig",
 }
+_KSERVE_SERVERS: Mapping[str, Engine] = {"huggingface": "vllm", "triton": "triton"}
+"""Fields of a predictor that stand for a model and its engine at once."""
+_MODEL_FORMATS: Mapping[str, Engine] = {"huggingface": "vllm", "vllm": "vllm"}
 _GROUP_OF_KIND = {
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io",
     "InferenceService": "serving.kserve.io",
@@ -145,22 +149,47 @@ def _of_inference_service(workload: Workload) -> Iterator[Pod]:
         spec = workload.body.at("spec", part)
         if spec.is_absent or spec.is_unknown or not isinstance(spec.value, Mapping):
             continue
-        model = spec.at("model")
+        server = next(filter(spec.value.__contains__, _KSERVE_SERVERS), "model")
+        model = spec.at(server)
         stated = spec.value.get("containers")
         containers = list(stated) if isinstance(stated, list) else []
         is_model = isinstance(model.value, Mapping)
         if is_model:
             containers.insert(0, {"name": "kserve-container", **model.value})
         model_format = str(model.at("modelFormat", "name").value).lower()
+        worker, metadata = spec.at("workerSpec"), workload.body.at("metadata")
+        if is_model and not worker.is_absent:
+            containers[0] = _with_sizes(containers[0], worker)
         synthetic = Field({**spec.value, "containers": containers}, spec.path)
+        replicas = spec.at("minReplicas")
         yield Pod(
             workload,
             synthetic if is_model else spec,
-            "",
-            workload.body.at("metadata"),
-            replicas=spec.at("minReplicas"),
-            default_engine="vllm" if model_format in ("huggingface", "vllm") else None,
+            "" if worker.is_absent else "leader",
+            metadata,
+            replicas=replicas,
+            default_engine=_KSERVE_SERVERS.get(server) or _MODEL_FORMATS.get(model_format),
         )
+        if not worker.is_absent:
+            stages = worker.at("pipelineParallelSize")
+            others = stages.value if stages.is_unknown else max(0, (stages.integer() or 1) - 1)
+            yield Pod(workload, worker, "worker", metadata, Field(others, stages.path), replicas)
+
+
+def _with_sizes(server: dict[str, Any], worker: Field) -> dict[str, Any]:
+    """A server with the sizes that KServe hands to it from `workerSpec`, 1 where none is stated.
+
+    https://kserve.github.io/website/docs/model-serving/generative-inference/multi-node
+    """
+    stated = server.get("args", [])
+    if not isinstance(stated, list):
+        return server
+    tensor, stages = worker.at("tensorParallelSize"), worker.at("pipelineParallelSize")
+    sizes = [
+        *("--tensor-parallel-size", 1 if tensor.is_absent else tensor.value),
+        *("--pipeline-parallel-size", 1 if stages.is_absent else stages.value),
+    ]
+    return {**server, "args": [*stated, *sizes]}
 
 
 def _of_llm_inference_service(workload: Workload) -> Iterator[Pod]:

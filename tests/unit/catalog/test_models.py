@@ -29,6 +29,16 @@ def test_parameters_are_those_of_the_model_class(
     assert counted == pytest.approx(parameters, rel=1e-6)
 
 
+def published() -> list[tuple[str, int]]:
+    with (DATA / "published_parameters.csv").open(encoding="utf-8") as file:
+        return [(row["model"], int(row["parameters"])) for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize(("name", "parameters"), published())
+def test_parameters_are_those_that_the_hub_shows(name: str, parameters: int) -> None:
+    assert load_models()[name].parameters == pytest.approx(parameters, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("repository", "gib"),
     [

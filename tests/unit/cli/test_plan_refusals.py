@@ -8,6 +8,17 @@ import pytest
 from berth.cli.__main__ import main
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
+SILENT_CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "max_position_embeddings": 8192,
+}
+"""Of Llama-3.1-8B, without its format."""
 
 
 def berth_plan(*words: str) -> int:
@@ -65,6 +76,48 @@ def test_all_that_cannot_be_read_is_said_at_once(capsys: pytest.CaptureFixture[s
     ]
 
 
+def test_an_unknown_gpu_hides_no_bad_value(capsys: pytest.CaptureFixture[str]) -> None:
+    server = ("--gpu-memory-utilization=2", "--vllm-version=0.1", "--tensor-parallel-size=3")
+    code = berth_plan(LLAMA_8B, "--gpu", "H10O", *server, "--max-model-len=200000")
+
+    lines = capsys.readouterr().err.splitlines()
+    assert code == 2
+    assert [line.partition(":")[0] for line in lines] == [
+        "berth plan",
+        "vllm_version",
+        "gpu_memory_utilization",
+        "max_model_len",
+        "tensor_parallel_size",
+    ]
+
+
+def test_an_unknown_model_hides_no_bad_value(capsys: pytest.CaptureFixture[str]) -> None:
+    code = berth_plan("no/such-xyz", "--gpu", "H100", "--max-num-seqs=0", "--concurrency=inf")
+
+    lines = capsys.readouterr().err.splitlines()
+    assert code == 2
+    assert lines[0].startswith("berth plan: no model is called")
+    assert lines[-1].startswith("max_num_seqs: 0 is below 1")
+
+
+def test_the_file_that_a_modelopt_repository_needs_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """NVIDIA's repositories tell their format in hf_quant_config.json alone."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(SILENT_CONFIG), encoding="utf-8")
+    words = ("--model-config", str(path), "--gpu", "B200", "--quantization", "nvfp4", "--json")
+
+    berth_plan("nvidia/Llama-3.1-8B-Instruct-NVFP4", *words)
+    named = json.loads(capsys.readouterr().out)["chosen"]["reasons"]
+    berth_plan("meta-llama/Llama-3.1-8B-Instruct", *words)
+    other = json.loads(capsys.readouterr().out)["chosen"]["reasons"]
+
+    assert "put hf_quant_config.json beside config.json" in named[0]
+    assert "another" not in named[0]
+    assert "name a repository with weights in nvfp4" in other[0]
+
+
 @pytest.mark.parametrize("instance_type", ["inf2.xlarge", "trn2.48xlarge"])
 def test_instances_of_other_accelerators_are_told_apart(
     capsys: pytest.CaptureFixture[str], instance_type: str
@@ -93,18 +146,8 @@ def test_an_impossible_split_cannot_run(
 def test_a_name_that_promises_a_format_is_noted(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    config = {
-        "architectures": ["LlamaForCausalLM"],
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "vocab_size": 128256,
-        "max_position_embeddings": 8192,
-    }
     path = tmp_path / "config.json"
-    path.write_text(json.dumps(config), encoding="utf-8")
+    path.write_text(json.dumps(SILENT_CONFIG), encoding="utf-8")
 
     words = ("nvidia/Llama-3.1-8B-Instruct-FP8", "--model-config", str(path), "--gpu", "L4")
     berth_plan(*words)

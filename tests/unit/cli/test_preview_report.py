@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pulumi.automation.events import EngineEvent
 
 from berth.catalog.load import load_catalog
 from berth.cli.preview_page import print_page
@@ -14,7 +15,13 @@ from berth.cli.preview_report import Report, report_document
 from berth.cli.resource_notes import UNKNOWN, note
 from berth.config.budget import Guardrails
 from berth.costs.from_plan import estimate
-from berth.engine.preview import EnginePreview, PolicyFinding, PreviewedResource
+from berth.engine.preview import (
+    EnginePreview,
+    PolicyFinding,
+    PreviewedResource,
+    collect,
+    network_zones,
+)
 from berth.rules.finding import NotChecked
 from tests.unit.planner.stacks import an_8b, an_l4_tier, planned
 
@@ -177,3 +184,89 @@ def test_the_page_nests_resources_and_names_what_changes(
 )
 def test_a_note_says_what_is_known(token: str, inputs: dict[str, Any], said: str) -> None:
     assert note(token, inputs) == said
+
+
+GROUP = {
+    "urn": "urn:pulumi:l4-dev::berth::aws:eks/nodeGroup:NodeGroup::berth-l4",
+    "type": "aws:eks/nodeGroup:NodeGroup",
+    "name": "berth-l4",
+}
+
+
+def a_group(least: int, most: int, running: int | None, op: str = "update") -> PreviewedResource:
+    """A node group with new bounds, and the count that the state last saw."""
+    scaling = {"minSize": least, "desiredSize": running or least, "maxSize": most}
+    before = {"scalingConfig": {"desiredSize": running}} if running is not None else {}
+    return a_resource(
+        op=op,
+        **GROUP,
+        inputs={"labels": {"berth-gpu/tier": "l4"}, "scalingConfig": scaling},
+        before=before | {"clusterName": "berth-1a2b", "nodeGroupName": "berth-l4-3c4d"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "running", "said"),
+    [
+        pytest.param(3, 5, 1, "min_nodes 3 is above the 1 node that runs", id="min-above"),
+        pytest.param(1, 2, 4, "max_nodes 2 is below the 4 nodes that run", id="max-below"),
+    ],
+)
+def test_bounds_that_eks_refuses_with_the_nodes_that_run_are_said_before_up(
+    least: int, most: int, running: int, said: str
+) -> None:
+    report = a_report(resources=[a_group(least, most, running)])
+
+    (finding,) = [each for each in report.start if "as of the last refresh" in each["problem"]]
+    assert (finding["tier"], finding["ok"]) == ("l4", False)
+    assert finding["problem"].startswith(said)
+    bound = least if least > running else most
+    assert f"--nodegroup-name berth-l4-3c4d --scaling-config desiredSize={bound}" in finding["fix"]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "running", "op"),
+    [
+        pytest.param(1, 5, 1, "update", id="min-reached"),
+        pytest.param(1, 4, 4, "update", id="max-reached"),
+        pytest.param(3, 5, None, "create", id="new"),
+        pytest.param(3, 5, 1, "replace", id="replaced"),
+    ],
+)
+def test_bounds_that_hold_are_not_mentioned(
+    least: int, most: int, running: int | None, op: str
+) -> None:
+    report = a_report(resources=[a_group(least, most, running, op)])
+
+    assert not [each for each in report.start if "last refresh" in each["problem"]]
+
+
+def test_the_zones_of_a_stack_are_those_of_its_subnets() -> None:
+    def subnet(zone: str, op: str = "create") -> PreviewedResource:
+        return a_resource(op=op, type="aws:ec2/subnet:Subnet", inputs={"availabilityZone": zone})
+
+    found = [subnet("us-east-1f"), subnet("us-east-1c"), subnet("us-east-1c")]
+
+    assert network_zones([*found, subnet("us-east-1a", "delete"), a_resource()]) == (
+        "us-east-1c",
+        "us-east-1f",
+    )
+
+
+@pytest.mark.parametrize(
+    ("differs", "shown"),
+    [
+        pytest.param(["tags", "tagsAll"], ("tags",), id="tags of its own"),
+        pytest.param(["tagsAll"], ("tagsAll",), id="those of the provider"),
+        pytest.param(["scalingConfig"], ("scalingConfig",), id="something else"),
+    ],
+)
+def test_tags_are_not_told_twice(differs: list[str], shown: tuple[str, ...]) -> None:
+    state = {"type": GROUP["type"], "urn": GROUP["urn"], "parent": "", "inputs": {}}
+    metadata = {"op": "update", "urn": GROUP["urn"], "type": GROUP["type"], "new": state}
+    event = {"resourcePreEvent": {"metadata": metadata | {"old": state, "diffs": differs}}}
+    result = EnginePreview()
+
+    collect(EngineEvent.from_json(event), result)
+
+    assert [each.changed for each in result.resources] == [shown]

@@ -233,3 +233,10 @@ def test_local_disks_become_one_volume() -> None:
 def test_a_pool_that_is_no_node_group_is_refused(pool: PoolPlan) -> None:
     with pytest.raises(ValueError, match=f"tier {pool.tier}"):
         capacity_arguments(pool, tuple(SUBNETS), AS_OF)
+
+
+@pytest.mark.parametrize("release", ["1.35.2-20261120", None])
+def test_nodes_start_from_the_pinned_release_or_from_what_eks_has(release: str | None) -> None:
+    group = group_of(an_l4_pool(ami_release=release))
+
+    assert group.get("releaseVersion") == release

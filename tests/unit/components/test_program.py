@@ -150,3 +150,15 @@ def test_what_cannot_be_planned_is_refused_before_anything_is_declared(
     assert line.startswith("berth:tiers.l4.max_nodes: ")
     assert run.exit_code == SHOWN_ALREADY
     assert run.engine.declared == []
+
+
+@pytest.mark.parametrize(("profile", "expected"), [({"aws__profile": "lab"}, "lab"), ({}, None)])
+def test_the_resources_follow_the_profile_that_the_look_ups_follow(
+    profile: dict[str, str],
+    expected: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    provider = Run(monkeypatch, caplog, **profile).engine.one("pulumi:providers:aws")
+
+    assert provider.get("profile") == expected

@@ -550,6 +550,14 @@ CASES = [
     pytest.param(
         "on-demand",
         "  berth:environment: dev",
+        "  berth:environment: dev\n  aws:assumeRoles: [{roleArn: arn}]",
+        "a.yaml:4: aws:assumeRoles: would choose the account of the look-ups and not that of the "
+        "resources; remove it; set aws:profile, or AWS_PROFILE where it runs",
+        id="another-account",
+    ),
+    pytest.param(
+        "on-demand",
+        "  berth:environment: dev",
         "  berth:environment: dev\n  berth:region: us-east-1",
         "a.yaml:4: berth:region: unknown key; did you mean aws:region",
         id="region-with-the-wrong-prefix",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from berth.engine import cluster_reach
 from berth.engine.cluster_reach import unreachable
 
 
@@ -70,7 +71,58 @@ def test_nobody_there(tmp_path: Path) -> None:
 
     assert line is not None
     assert "lab" in line
-    assert "does not answer within 5 s" in line
+    assert line.endswith(
+        "cannot be reached (connection refused); reach its network, or name another context"
+    )
+
+
+def test_a_server_that_takes_the_connection_and_is_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_reach, "SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        server = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        line = unreachable(kubeconfig(tmp_path, server, {"token": "a"}), "lab")
+
+    assert line is not None
+    assert f"lab of {tmp_path}/config: {server} does not answer within 0.2 s; reach" in line
+
+
+def test_a_server_that_does_not_speak_tls(tmp_path: Path, server: str) -> None:
+    """As one whose certificate, or the user's, has expired: the handshake fails."""
+    address = server.replace("http:", "https:")
+
+    line = unreachable(kubeconfig(tmp_path, address, {"token": "a"}), "lab")
+
+    assert line is not None
+    assert f"lab of {tmp_path}/config: {address} is not trusted, or does not trust" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a: [", "cannot be read (while parsing a flow node); mend it", id="no YAML"),
+        pytest.param("[]", "there is no such context; the file has none", id="a list"),
+        pytest.param("contexts: [1, {name: lab}]", "the file has none", id="odd entries"),
+        pytest.param(
+            "contexts: [{name: lab, context: {cluster: c}}]\nclusters: [{name: c, cluster: "
+            "{server: 5}}]",
+            "its cluster has no server; mend the kubeconfig",
+            id="no server",
+        ),
+    ],
+)
+def test_a_file_that_is_no_kubeconfig_is_told_in_one_line(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    path = tmp_path / "config"
+    path.write_text(text, encoding="utf-8")
+
+    line = unreachable(str(path), "lab")
+
+    assert line is not None
+    assert "\n" not in line
+    assert expected in line
 
 
 def test_a_program_that_gets_tokens_is_not_run(tmp_path: Path, server: str) -> None:

@@ -82,6 +82,20 @@ def test_refused(
     assert problem.startswith(f"{resource_type} web: {expected}")
 
 
+def test_a_quantity_may_be_a_number_or_a_text(kubernetes: Engine) -> None:
+    """As in most manifests: `nvidia.com/gpu: 1`, `cpu: 0.5`."""
+    limits: dict[str, Any] = {"nvidia.com/gpu": 1, "cpu": 0.5}
+    asked = {"limits": limits, "requests": {"nvidia.com/gpu": "1"}}
+    inputs = a_deployment()
+    inputs["spec"]["template"]["spec"]["containers"][0]["resources"] = asked
+
+    assert kubernetes.problems(DEPLOYMENT, inputs, "web") == []
+
+    limits["nvidia.com/gpu"] = True
+    (problem,) = kubernetes.problems(DEPLOYMENT, inputs, "web")
+    assert problem.endswith('resources.limits["nvidia.com/gpu"] must be a string, not a boolean')
+
+
 def test_a_port_may_be_a_number_or_a_name(kubernetes: Engine) -> None:
     ports = [{"port": 80, "targetPort": 8000}, {"port": 81, "targetPort": "http"}]
 

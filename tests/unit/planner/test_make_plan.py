@@ -1,9 +1,12 @@
 """Whole plans of three stacks, and what each says about its servers and nodes."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
+from berth.catalog.load import load_catalog
+from berth.catalog.software import Software
 from berth.catalog.vllm_option import load_vllm_options
 from tests.unit.planner.stacks import (
     BLOCK,
@@ -235,3 +238,30 @@ def test_the_block_goes_into_the_pool_as_written() -> None:
 
     assert capacity is not None
     assert capacity.model_dump(mode="json", exclude_none=True) == BLOCK
+
+
+def test_nodes_start_with_the_release_that_is_pinned_for_their_region_and_version() -> None:
+    pinned = {
+        "checked": "2026-12-01",
+        "releases": {
+            "1.35": {
+                "AL2023_x86_64_NVIDIA": "1.35.2-20261120",
+                "AL2023_x86_64_STANDARD": "1.35.2-20261122",
+            }
+        },
+    }
+    shipped = load_catalog()
+    software = Software.model_validate(
+        shipped.software.model_dump() | {"ami_releases": {"us-east-1": pinned}}
+    )
+    catalog = replace(shipped, software=software)
+    old = {"kubernetes_version": "1.34", "endpoint": "private"}
+
+    here, older = planned(catalog), planned(catalog, cluster=old)
+    elsewhere = planned(catalog, region="us-west-2")
+
+    assert here.system_pool is not None
+    assert here.system_pool.ami_release == "1.35.2-20261122"
+    assert here.pools["l4"].ami_release == "1.35.2-20261120"
+    assert older.pools["l4"].ami_release is None
+    assert elsewhere.pools["l4"].ami_release is None

@@ -31,7 +31,18 @@ def test_an_x86_image_does_not_run_on_arm() -> None:
 
     assert refusal(tiers={"h100": tier}, models={"chat": a_70b()}) == (
         "berth:tiers.h100.ami_type: AL2023_x86_64_NVIDIA does not run on p6e-gb200.36xlarge, whose "
-        "CPU is arm64; use one of AL2023_ARM_64_NVIDIA, BOTTLEROCKET_ARM_64_NVIDIA",
+        "CPU is arm64; use one of AL2023_ARM_64_NVIDIA",
+    )
+
+
+def test_an_image_that_reads_no_node_config_is_refused() -> None:
+    """It would start without its labels, its kubelet settings and its local disks."""
+    (line,) = refusal(tiers={"l4": an_l4_tier(ami_type="BOTTLEROCKET_x86_64_NVIDIA")})
+
+    assert line == (
+        "berth:tiers.l4.ami_type: BOTTLEROCKET_x86_64_NVIDIA is not configured by NodeConfig, with "
+        "which this program sets up kubelet, local disks and labels, and has a device plugin of "
+        "its own; use AL2023_x86_64_NVIDIA"
     )
 
 

@@ -24,7 +24,8 @@ from tests.unit.policy_pack.engine import secret, struct
         (secret("s"), "s"),
         (secret({"a": [1]}), {"a": [1]}),
         ({SPECIAL_SIG_KEY: SPECIAL_ASSET_SIG, "path": "values.yaml"}, None),
-        ({SPECIAL_SIG_KEY: "of a later engine"}, None),
+        ({SPECIAL_SIG_KEY: SPECIAL_ASSET_SIG, "hash": "0", "text": "a: 1"}, "a: 1"),
+        ({SPECIAL_SIG_KEY: "of a later engine", "text": "a: 1"}, None),
         (proxy.UNKNOWN_STRING_VALUE, UNKNOWN),
         (proxy.UNKNOWN_NUMBER_VALUE, UNKNOWN),
         (proxy.UNKNOWN_BOOLEAN_VALUE, UNKNOWN),
@@ -49,6 +50,12 @@ def test_texts_under_a_secret_are_remembered() -> None:
     sent = struct({"a": secret({"b": ["token-1", "xyz"], "c": 12345}), "d": "open"})
 
     assert plain_properties(sent).secrets == {"token-1"}
+
+
+def test_a_secret_asset_is_remembered() -> None:
+    sent = struct({"file": secret({SPECIAL_SIG_KEY: SPECIAL_ASSET_SIG, "text": "key: token-1"})})
+
+    assert plain_properties(sent).secrets == {"key: token-1", "token-1"}
 
 
 def test_parts_of_a_secret_are_remembered_and_words_of_kubernetes_are_not() -> None:
