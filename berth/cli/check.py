@@ -8,11 +8,16 @@ from datetime import date
 from berth.cli import check_formats
 from berth.cli.check_inputs import Place, read_inputs
 from berth.cli.check_settings import load_exceptions, read_settings
-from berth.rules.check import check
+from berth.rules.check import check, check_apart
 from berth.rules.environment import environment_of_stack
 from berth.rules.exceptions import Acceptances
-from berth.rules.finding import Finding, NotChecked
+from berth.rules.finding import Finding, NotChecked, Report
 from berth.rules.registry import RULES
+from berth.rules.resource import Resource
+
+_NOTHING = Report()
+_ORDER = {rule.id: number for number, rule in enumerate(RULES)}
+"""Findings are told rule by rule, as they are listed."""
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -58,16 +63,30 @@ def run(args: argparse.Namespace) -> int:
     settings = read_settings(args.config, RULES)
     exceptions = load_exceptions(args.exceptions, args.config, RULES)
     environment = environment_of_stack(pack_setting=settings.environment, stack=args.stack)
-    inputs = read_inputs(args.paths, ignore_others=args.ignore_others)
+    reports: list[Report] = []
+    places: dict[str, Place] = {}
+
+    def judge_apart(resource: Resource, place: Place) -> bool:
+        report = check_apart(resource, environment, options=settings.options)
+        if report is None:
+            return False
+        if report != _NOTHING:
+            reports.append(report)
+            places[resource.urn] = place
+        return True
+
+    inputs = read_inputs(args.paths, ignore_others=args.ignore_others, forget=judge_apart)
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
     accepted = Acceptances(exceptions, date.today())
-    for resources in inputs.stacks:
-        report = check(resources, environment, options=settings.options)
+    reports += [check(r, environment, options=settings.options) for r in inputs.stacks]
+    for report in reports:
         findings += accepted.left_of(settings.apply(report.findings))
         accepted.note_excepted(report.excepted)
         not_checked += report.not_checked
         inputs.problems += [surprise.message for surprise in report.surprises]
+    inputs.places.update(places)
+    findings.sort(key=lambda finding: _ORDER[finding.kind])
     everything = (resource for resources in inputs.stacks for resource in resources)
     for line in (*inputs.problems, *accepted.notes(everything, [rule.id for rule in RULES])):
         print(line, file=sys.stderr)

@@ -1,10 +1,11 @@
 """What `berth check` reads: manifests, Pulumi states and previews, lists of resources."""
 
 import io
+import itertools
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -40,9 +41,16 @@ class Inputs:
     """By the URN that a resource has or was given."""
     problems: list[str] = field(default_factory=list)
     """`file:line: what is wrong; what to do`, for what could not be read."""
+    forget: "Forget" = lambda resource, place: False
 
 
-def read_inputs(paths: list[str], *, ignore_others: bool = False) -> Inputs:
+Forget = Callable[[Resource, Place], bool]
+"""Whether a manifest has been judged as it was read and need not be kept."""
+
+
+def read_inputs(
+    paths: list[str], *, ignore_others: bool = False, forget: Forget = lambda resource, place: False
+) -> Inputs:
     """Read all paths: files, folders of them, and `-` for standard input.
 
     Manifests of all paths are one stack; a state, a preview or a list is one of its own.
@@ -50,20 +58,25 @@ def read_inputs(paths: list[str], *, ignore_others: bool = False) -> Inputs:
     Args:
         paths: as they were given.
         ignore_others: a file that holds no resources is no problem, as it never is in a folder.
+        forget: asked of each manifest; those that it says yes to are in no stack.
     """
-    inputs = Inputs()
+    inputs = Inputs(forget=forget)
     manifests: list[Resource] = []
-    for name, text, is_named in _texts(paths, inputs):
-        _read_text(name, text, is_named and not ignore_others, manifests, inputs)
+    for name, lines, is_named in _files(paths, inputs):
+        try:
+            _read_lines(name, lines, is_named and not ignore_others, manifests, inputs)
+        except UnicodeDecodeError:
+            inputs.problems.append(f"{name}: cannot be read (not utf-8 text); name another")
     if manifests:
         inputs.stacks.append(manifests)
     return inputs
 
 
-def _texts(paths: list[str], inputs: Inputs) -> Iterator[tuple[str, str, bool]]:
+def _files(paths: list[str], inputs: Inputs) -> Iterator[tuple[str, Iterator[str], bool]]:
+    """Every file with its lines; read as they are asked for, so that a large one is never held."""
     for name in paths:
         if name == "-":
-            yield "<stdin>", sys.stdin.read(), True
+            yield "<stdin>", iter(sys.stdin), True
             continue
         path = Path(name)
         files = [path]
@@ -73,16 +86,26 @@ def _texts(paths: list[str], inputs: Inputs) -> Iterator[tuple[str, str, bool]]:
                 inputs.problems.append(f"{name}: no YAML or JSON files in it; name another folder")
         for file in files:
             try:
-                yield str(file), file.read_text(encoding="utf-8"), file is path
-            except (OSError, UnicodeDecodeError) as error:
-                reason = getattr(error, "strerror", None) or "not UTF-8 text"
-                inputs.problems.append(f"{file}: cannot be read ({reason.lower()}); name another")
+                opened = file.open(encoding="utf-8")
+            except OSError as error:
+                reason = (error.strerror or "unreadable").lower()
+                inputs.problems.append(f"{file}: cannot be read ({reason}); name another")
+                continue
+            with opened:
+                yield str(file), iter(opened), file is path
 
 
-def _read_text(
-    name: str, text: str, is_named: bool, manifests: list[Resource], inputs: Inputs
+def _read_lines(
+    name: str, lines: Iterator[str], is_named: bool, manifests: list[Resource], inputs: Inputs
 ) -> None:
-    if text.lstrip()[:1] in ("{", "["):
+    start: list[str] = []
+    for first in lines:
+        start.append(first)
+        if first.strip():
+            break
+    lines = itertools.chain(start, lines)
+    if "".join(start).lstrip()[:1] in ("{", "["):
+        text = "".join(lines)
         try:
             data = json.loads(text)
         except (ValueError, RecursionError):
@@ -90,8 +113,9 @@ def _read_text(
         if data is not None:
             _read_document(name, 1, data, is_named, manifests, inputs)
             return
+        lines = iter(io.StringIO(text))
     seen = 0
-    for line, part in _documents(text):
+    for line, part in _documents(lines):
         try:
             data = yaml.load(part, Loader=yaml.CSafeLoader)
         except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -110,11 +134,11 @@ def _read_text(
         inputs.problems.append(f"{name}: nothing in it; name a file with manifests or resources")
 
 
-def _documents(text: str) -> Iterator[tuple[int, str]]:
+def _documents(text: Iterator[str]) -> Iterator[tuple[int, str]]:
     """The documents of a file, each with the number of its first line."""
     start = 1
     lines: list[str] = []
-    for number, line in enumerate(io.StringIO(text), start=1):
+    for number, line in enumerate(text, start=1):
         if _SEPARATOR.match(line.rstrip("\n")):
             yield start, "".join(lines)
             start, lines = number + 1, []
@@ -134,8 +158,10 @@ def _read_document(
         _add_stack(name, line, list(_of_preview(data["steps"])), inputs)
     elif isinstance(data, Mapping) and data.get("apiVersion") and data.get("kind"):
         for resource in _manifests(name, line, data):
-            inputs.places[resource.urn] = Place(name, line)
-            manifests.append(resource)
+            place = Place(name, line)
+            if not inputs.forget(resource, place):
+                inputs.places[resource.urn] = place
+                manifests.append(resource)
     elif is_named:
         inputs.problems.append(
             f"{name}:{line}: neither a manifest, a Pulumi state or preview, nor a list of "

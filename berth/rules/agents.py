@@ -171,7 +171,7 @@ def _has_exporter(view: StackView) -> bool:
     if any(view.charts_named("dcgm-exporter", "amazon-cloudwatch-observability")):
         return True
     for addon in view.of_type("aws:eks/addon:Addon"):
-        if Field(addon.props).at("addonName").known() in _EXPORTER_ADDONS:
+        if Field(addon.props).at("addonName").text() in _EXPORTER_ADDONS:
             return True
     return _runs(view, ("dcgm-exporter",))
 

@@ -8,7 +8,8 @@ from berth.rules.finding import Report
 from berth.rules.registry import RULES
 from berth.rules.resource import Resource
 from berth.rules.rule import Rule, run_rule
-from berth.rules.stack_view import view_stack
+from berth.rules.stack_view import StackView, view_stack
+from berth.rules.stack_view.apart import is_apart
 from berth.rules.stack_view.instances import Accelerators
 
 
@@ -29,8 +30,33 @@ def check(
         accelerators: what instance types have; the catalog's where none is given.
         rules: the rules to run.
     """
-    view = view_stack(resources, accelerators)
-    reports = [run_rule(rule, view, environment, (options or {}).get(rule.id)) for rule in rules]
+    return _judge(view_stack(resources, accelerators), environment, options or {}, rules)
+
+
+def check_apart(
+    resource: Resource,
+    environment: Environment | None = None,
+    *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Report | None:
+    """Judge a workload beside which no other resource matters; it may be forgotten then.
+
+    Returns:
+        None for a resource that has to be judged together with its stack.
+    """
+    view = view_stack([resource])
+    if not is_apart(view):
+        return None
+    return _judge(view, environment, options or {}, RULES)
+
+
+def _judge(
+    view: StackView,
+    environment: Environment | None,
+    options: Mapping[str, Mapping[str, Any]],
+    rules: Sequence[Rule],
+) -> Report:
+    reports = [run_rule(rule, view, environment, options.get(rule.id)) for rule in rules]
     return Report(
         tuple(finding for report in reports for finding in report.findings),
         tuple(entry for report in reports for entry in report.not_checked),

@@ -55,8 +55,10 @@ def _is_meant_for_cpu(container: Container) -> bool:
 
 
 TOOL = re.compile(
-    r"\b(sglang_router|vllm-router|vllm (bench|collect-env)|dynamo\.(frontend|planner|router)"
-    r"|lmcache(_experimental)?_(controller|server)|benchmark_serving)\b"
+    r"\b(sglang_router|vllm-router|vllm (bench|chat|collect-env|complete)"
+    r"|dynamo\.(frontend|planner|router)|lmcache(_experimental)?_(controller|server)"
+    r"|benchmark_serving|(hf|huggingface-cli) (auth|download|login|upload)"
+    r"|ollama (cp|create|list|ps|pull|push|rm|show))\b"
 )
 """Programs in the images of engines that compute nothing."""
 

@@ -53,7 +53,7 @@ def _pinned(image: Image) -> str:
 
 
 def _unpinned_chart(chart: Chart) -> Iterator[Breach]:
-    version = chart.body.at("version")
+    version = chart.version_field
     if chart.is_local or not chart.reference or version.is_unknown or version.value:
         return
     known = load_software().charts.get(chart.name)
@@ -61,7 +61,8 @@ def _unpinned_chart(chart: Chart) -> Iterator[Breach]:
         where=chart.resource.name,
         what=f"chart {chart.reference} has no version, which means the newest at each install",
         change="pin the version",
-        fix=f"set version to {known.version if known else 'the one that is installed today'}",
+        fix=f"set {version.path} to "
+        + (known.version if known else "the one that is installed today"),
     )
 
 

@@ -58,7 +58,7 @@ def _in_group(container: Container) -> Iterator[Breach]:
     if ranks is None or gpus is None or ranks.tensor is None:
         return
     tensor, pipeline, _, _ = _sizes(ranks)
-    if tensor > gpus:
+    if tensor > gpus and ranks.nodes == 1:  # else it is told to span nodes, as by `--nnodes`
         yield Breach(
             where=container.resource.name,
             what=f"tensor parallel {tensor} needs {tensor} GPUs in one pod and each pod has {gpus}",
@@ -66,7 +66,7 @@ def _in_group(container: Container) -> Iterator[Breach]:
             fix=f"set {ranks.tensor_option} to {gpus}",
         )
         return
-    size = _pods_in_group(container)
+    size = _pods_in_group(container) or ranks.nodes
     if size is None or ranks.pipeline is None or tensor * pipeline <= size * gpus:
         return
     wanted = -(-tensor * pipeline // gpus)

@@ -86,15 +86,14 @@ def run_rule(
     for subject in rule.subjects(view):
         resource: Resource = subject.resource
         names = {"kind": rule.id, "resource": resource.name, "urn": resource.urn}
-        accepted = is_excepted(resource, rule.id)
         try:
             for breach in rule.judge(subject, context):
-                if accepted:
+                if is_excepted(resource, rule.id):
                     excepted.add(Excepted(rule.id, resource.urn, resource.name))
                 else:
                     findings.append(_finding(rule, resource, breach, environment))
         except KnownAfterApplyError as error:
-            if accepted:  # it may break the rule yet
+            if is_excepted(resource, rule.id):  # it may break the rule yet
                 excepted.add(Excepted(rule.id, resource.urn, resource.name))
                 continue
             key = (resource.urn, resource.name, error.field)

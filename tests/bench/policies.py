@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESOURCES = (50, 500, 5000)
 MANIFESTS = (1_000, 10_000, 50_000)
 RUNS = 3
-PROJECT = "name: many\nruntime: {name: python, options: {virtualenv: %s}}\n"
+PROJECT = "name: many-%s\nruntime: {name: python, options: {virtualenv: %s}}\n"
 PROGRAM = """
 import pulumi_kubernetes as k8s
 
@@ -25,10 +25,14 @@ for index in range({count}):
     k8s.core.v1.ConfigMap(f"settings-{{index}}", metadata={{"name": f"settings-{{index}}"}})
 """
 EMPTY_PACK = """
-from pulumi_policy import PolicyPack
+from pulumi_policy import PolicyPack, ResourceValidationPolicy
 
-PolicyPack(name="empty", policies=[])
+nothing = ResourceValidationPolicy(
+    name="nothing", description="Looks at nothing.", validate=lambda args, report_violation: None
+)
+PolicyPack(name="empty", policies=[nothing])
 """
+"""As empty as the SDK takes one: it refuses a pack without a policy."""
 MANIFEST = """apiVersion: apps/v1
 kind: Deployment
 metadata: {{name: chat-{index}}}
@@ -70,7 +74,7 @@ def _packs(state: Path) -> None:
         for count in RESOURCES:
             work = state / f"many-{count}"
             work.mkdir()
-            (work / "Pulumi.yaml").write_text(PROJECT % (ROOT / ".venv"), "utf-8")
+            (work / "Pulumi.yaml").write_text(PROJECT % (count, ROOT / ".venv"), "utf-8")
             (work / "__main__.py").write_text(PROGRAM.format(count=count), "utf-8")
             command = [str(program.path), "--cwd", str(work), "--non-interactive"]
             subprocess.run(

@@ -22,6 +22,9 @@ def is_engine(reference: str) -> str:
     llm_d = rf"(?:[^:@]*/)?{words.LLM_D.pattern}{_END}"
     named = f"({_matches(reference, anywhere)} || {_matches(reference, llm_d)})"
     beside = _matches(reference, _in_name(words.NOT_AN_ENGINE))
+    last = rf"(?:[^@]*/)?(?:[^/@]*[^a-z0-9/@])?(?:{_any(words.ENGINE_WORDS)})(?:[^a-z0-9/][^/]*)?$"
+    above = _matches(reference, _in_path(words.NOT_AN_ENGINE))
+    beside = f"({beside} || (!{_matches(reference, last)} && {above}))"
     client = f"{reference}.matches({_literal(_IN_TAG.format(words.CLIENT_TAG))})"
     return f"({named} && !{beside} && !{client})"
 
@@ -39,7 +42,7 @@ def is_for_cpu(reference: str) -> str:
 
 def is_gpu_agent(reference: str) -> str:
     """Whether it is part of what makes GPUs usable on a node."""
-    vendors = rf"(?:[^:@]*[^a-z0-9:@])?(?:{_any(words.VENDOR_WORDS)})(?:[^a-z0-9:@][^:@]*)?{_END}"
+    vendors = _in_path(words.VENDOR_WORDS)
     by_name = _matches(reference, _in_name(words.AGENT_NAMES))
     by_vendor = _matches(reference, _in_name(words.VENDOR_AGENT_NAMES))
     other = _matches(reference, _in_name(words.NOT_GPU_WORDS))
@@ -58,6 +61,11 @@ def is_floating(reference: str) -> str:
 def _in_name(names: Iterable[str]) -> str:
     """Words of the last part of the path."""
     return rf"(?:[^@]*/)?(?:[^/:@]*[^a-z0-9/:@])?(?:{_any(names)})(?:[^a-z0-9/:@][^/:@]*)?{_END}"
+
+
+def _in_path(names: Iterable[str]) -> str:
+    """Words of the path, without tag and digest."""
+    return rf"(?:[^:@]*[^a-z0-9:@])?(?:{_any(names)})(?:[^a-z0-9:@][^:@]*)?{_END}"
 
 
 def _any(names: Iterable[str]) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from berth.rules.resource import Resource
 from berth.rules.stack_view.accelerators import Vendor
-from berth.rules.stack_view.chart import Chart, read_charts
+from berth.rules.stack_view.chart import Chart
+from berth.rules.stack_view.chart_sources import read_charts
 from berth.rules.stack_view.config_maps import read_config_maps
 from berth.rules.stack_view.instances import Accelerators, load_accelerators
 from berth.rules.stack_view.nodes import Nodes, nodes_of, pools_for

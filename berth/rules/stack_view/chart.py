@@ -1,6 +1,6 @@
 """Helm charts: their values, and what they do where the values say nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -11,12 +11,6 @@ import yaml
 from berth.rules.resource import Resource
 from berth.rules.stack_view.accelerators import Vendor
 from berth.rules.stack_view.field import Field
-
-_TYPES = (
-    "kubernetes:helm.sh/v3:Chart",
-    "kubernetes:helm.sh/v3:Release",
-    "kubernetes:helm.sh/v4:Chart",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +33,19 @@ class Chart:
         return Field(self.resource.props)
 
     @property
+    def chart_field(self) -> Field:
+        """Where the chart is named."""
+        return self.body.at("chart")
+
+    @property
+    def version_field(self) -> Field:
+        """Where its version is stated."""
+        return self.body.at("version")
+
+    @property
     def reference(self) -> str:
-        """What `chart` says; empty where that is not known or not text."""
-        value = self.body.at("chart").value
+        """What names the chart; empty where that is not known or not text."""
+        value = self.chart_field.value
         return value if isinstance(value, str) else ""
 
     @property
@@ -56,7 +60,7 @@ class Chart:
         Raises:
             KnownAfterApplyError: if it is known after apply.
         """
-        stated = self.body.at("version").text() or ""
+        stated = self.version_field.text() or ""
         return f"v{stated.removeprefix('v')}" if stated else ""
 
     @property
@@ -92,7 +96,9 @@ class Chart:
     def _value_files(self) -> list[dict[str, Any] | None]:
         """Values of each file; None for one whose text the stack does not show."""
         listed = self.body.at("valueYamlFiles")
-        return [None] if listed.is_unknown else [_parsed(file.value) for file in listed.items()]
+        return (
+            [None] if listed.is_unknown else [parsed_values(file.value) for file in listed.items()]
+        )
 
     def is_switched_on(self, switch: Field) -> bool:
         """Whether a part is installed that a chart installs unless its value says false.
@@ -129,7 +135,8 @@ class Chart:
         return lists
 
 
-def _parsed(text: object) -> dict[str, Any] | None:
+def parsed_values(text: object) -> dict[str, Any] | None:
+    """The values of a text of YAML; None for anything but a mapping."""
     if not isinstance(text, str):
         return None
     try:
@@ -151,49 +158,6 @@ def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]
         elif value is not None:
             merged[key] = value
     return merged
-
-
-@dataclass(frozen=True, eq=False)
-class RenderedOperator(Chart):
-    """The ClusterPolicy that the chart gpu-operator renders: its values, defaults put in."""
-
-    @property
-    def reference(self) -> str:
-        """What the chart is called."""
-        return "gpu-operator"
-
-    @property
-    def version(self) -> str:
-        """Version of the chart, as its label says; empty without one."""
-        stated = self.body.at("metadata", "labels", "helm.sh/chart").text() or ""
-        return stated.removeprefix("gpu-operator-") if stated.startswith("gpu-operator-v") else ""
-
-    @property
-    def is_local(self) -> bool:
-        """Rendered from one version of the chart."""
-        return True
-
-    @property
-    def values(self) -> Field:
-        """What the operator reads."""
-        return self.body.at("spec")
-
-    def toleration_lists(self) -> list[TolerationList]:
-        """Node feature discovery is rendered as a DaemonSet of its own."""
-        return [listed for listed in Chart.toleration_lists(self) if listed.path[0] == "daemonsets"]
-
-
-def read_charts(resources: Sequence[Resource]) -> tuple[Chart, ...]:
-    """The charts among the resources of a stack, also where one is rendered."""
-    charts: list[Chart] = []
-    for resource in resources:
-        if resource.type in _TYPES:
-            charts.append(Chart(resource))
-        elif resource.type.startswith("kubernetes:nvidia.com/") and resource.type.endswith(
-            ":ClusterPolicy"
-        ):
-            charts.append(RenderedOperator(resource))
-    return tuple(charts)
 
 
 @cache

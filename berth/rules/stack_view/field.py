@@ -3,10 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from berth.rules.unknown import UNKNOWN, KnownAfterApplyError
 
+_BEYOND_ANY = 10**18
+"""No count of anything is so large."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -39,7 +42,7 @@ class Field:
         return Field(found, path)
 
     def _path_to(self, step: str | int) -> str:
-        if isinstance(step, int) or not _PLAIN_KEY.fullmatch(step):
+        if isinstance(step, int) or not _is_plain(step):
             return f"{self.path}[{step}]"
         return f"{self.path}.{step}" if self.path else step
 
@@ -81,10 +84,10 @@ class Field:
         if isinstance(value, bool):
             return None
         if isinstance(value, float):
-            return int(value) if value.is_integer() else None
-        if isinstance(value, str):
-            return int(value) if re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", value) else None
-        return value if isinstance(value, int) else None
+            value = int(value) if value.is_integer() else None
+        elif isinstance(value, str):
+            value = int(value) if re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", value) else None
+        return value if isinstance(value, int) and abs(value) < _BEYOND_ANY else None
 
     def entries(self) -> dict[str, "Field"]:
         """The entries of a mapping by key; empty where there is none."""
@@ -97,6 +100,11 @@ class Field:
         """The items of a list; empty where there is none."""
         value = self.known()
         return [self.at(index) for index in range(len(value))] if _is_list(value) else []
+
+
+@lru_cache(maxsize=4096)
+def _is_plain(step: str) -> bool:
+    return _PLAIN_KEY.fullmatch(step) is not None
 
 
 def _is_list(value: object) -> bool:

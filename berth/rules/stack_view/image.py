@@ -26,7 +26,11 @@ NOT_AN_ENGINE: Final = frozenset(
         "webui",
     }
 )
-"""Words that say what an image is about an engine: they win over the engine's own name."""
+"""Words that say what an image is about an engine: they win over the engine's own name.
+
+In the last part of a path; before it, where the engine's name stands before it too, as in
+`vllm-project/semantic-router/extproc`.
+"""
 
 ENGINE_WORDS: Final[Mapping[str, Engine]] = {
     "tritonserver": "triton",
@@ -160,8 +164,11 @@ class Image:
 
     @property
     def _is_beside_an_engine(self) -> bool:
-        names = _words(self.path.rpartition("/")[2])
-        return not NOT_AN_ENGINE.isdisjoint(names) or CLIENT_TAG in _words(self.tag or "")
+        name, tag = self.path.rpartition("/")[2], self.tag or ""
+        if CLIENT_TAG in _words(tag) or not NOT_AN_ENGINE.isdisjoint(_words(name)):
+            return True
+        is_named_here = _has_names(f"{name} {tag}", ENGINE_WORDS)
+        return not is_named_here and not NOT_AN_ENGINE.isdisjoint(_words(self.path))
 
 
 def parse_image(reference: str) -> Image:

@@ -13,7 +13,7 @@ from berth.rules.stack_view.engine_arguments import Engine
 from berth.rules.stack_view.engine_file import options_as_words
 from berth.rules.stack_view.field import Field
 from berth.rules.stack_view.pod import Container, Pod, Role
-from berth.rules.unknown import UNKNOWN
+from berth.rules.unknown import UNKNOWN, KnownAfterApplyError
 
 __all__ = ["Container", "Pod", "Role", "Workload", "as_workload"]
 
@@ -27,6 +27,8 @@ _POD_TEMPLATES = {
     ("batch", "CronJob"): "spec.jobTemplate.spec.template",
     ("batch", "Job"): _TEMPLATE,
 }
+PLAIN_KINDS = frozenset(kind for _, kind in _POD_TEMPLATES)
+"""Workloads of Kubernetes itself."""
 _REPLICAS = {"CronJob": "spec.jobTemplate.spec.parallelism", "Job": "spec.parallelism"}
 _RAY_CLUSTERS = {
     "RayCluster": "spec",
@@ -107,7 +109,10 @@ class Workload:
         """Its pod templates."""
         find = _FINDERS.get(self.kind)
         if find:
-            return tuple(find(self))
+            try:
+                return tuple(find(self))
+            except KnownAfterApplyError as error:
+                return (Pod(self, Field(UNKNOWN, error.field)),)
         path = next(path for (_, kind), path in _POD_TEMPLATES.items() if kind == self.kind)
         template = self.body.at(*path.split(".")) if path else self.body
         replicas = self.body.at(*_REPLICAS.get(self.kind, "spec.replicas").split("."))
@@ -246,17 +251,18 @@ https://docs.nvidia.com/dynamo/latest/kubernetes/dynamo_operator.html, read 2026
 
 def _add_dynamo_volumes(pod: dict[str, Any], main: dict[str, Any], service: Field) -> None:
     """Add the volumes that Dynamo's operator mounts: claims by name, and shared memory."""
-    volumes, mounts = [], []
+    volumes: list[Any] = []
+    mounts: list[Any] = []
     for mount in service.at("volumeMounts").items():
         name, path = mount.at("name").value, mount.at("mountPoint").value
         if isinstance(name, str) and isinstance(path, str):
             volumes.append({"name": name, "persistentVolumeClaim": {"claimName": name}})
             mounts.append({"name": name, "mountPath": path})
     shared = service.at("sharedMemory")
-    if not shared.is_unknown and shared.at("disabled").value is not True:
+    if shared.is_unknown or shared.at("disabled").value is not True:
         size = shared.at("size")
         limit = _DYNAMO_SHARED_MEMORY if size.is_absent else size.value
-        memory = {"medium": "Memory", "sizeLimit": limit}
+        memory = UNKNOWN if shared.is_unknown else {"medium": "Memory", "sizeLimit": limit}
         volumes.append({"name": "shared-memory", "emptyDir": memory})
         mounts.append({"name": "shared-memory", "mountPath": _SHARED_MEMORY_PATH})
     # what the author wrote comes first, and is what a path is looked up by

@@ -61,8 +61,66 @@ STACK = [
     auto_scaling_group(launchTemplate={"id": "lt"}, tags=[{"key": "a", "value": "prod"}]),
     launch_template(id="lt", name="lt", instanceType="g6.xlarge", userData="ZG5mIGluc3RhbGw="),
     node_pool(taints=[GPU_TAINT]),
+    Resource("aws:eks/addon:Addon", "addon", "", {"addonName": "amazon-cloudwatch-observability"}),
     release(
         "gpu-operator", values={"driver": {"enabled": True}, "daemonsets": {"tolerations": []}}
+    ),
+    Resource(
+        "kubernetes:nvidia.com/v1alpha1:DynamoGraphDeployment",
+        "graph",
+        "",
+        {
+            "spec": {
+                "services": {
+                    "worker": {
+                        "resources": {"limits": {"gpu": "2"}},
+                        "volumeMounts": [{"name": "w", "mountPoint": "/w"}],
+                        "sharedMemory": {"size": "8Gi"},
+                        "multinode": {"nodeCount": 2},
+                        "extraPodSpec": {"mainContainer": container(args=["-tp", "2"])},
+                    }
+                }
+            }
+        },
+    ),
+    Resource(
+        "kubernetes:argoproj.io/v1alpha1:Application",
+        "argo",
+        "",
+        {
+            "spec": {
+                "sources": [
+                    {
+                        "chart": "gpu-operator",
+                        "targetRevision": "v26.3.3",
+                        "helm": {
+                            "values": "driver: {enabled: true}",
+                            "parameters": [{"name": "mig.strategy", "value": "mixed"}],
+                        },
+                    }
+                ]
+            }
+        },
+    ),
+    Resource(
+        "kubernetes:helm.toolkit.fluxcd.io/v2:HelmRelease",
+        "flux",
+        "",
+        {
+            "spec": {
+                "chart": {"spec": {"chart": "dcgm-exporter", "version": "4"}},
+                "values": {"tolerations": []},
+            }
+        },
+    ),
+    Resource(
+        "kubernetes:nvidia.com/v1:ClusterPolicy",
+        "policy",
+        "",
+        {
+            "metadata": {"labels": {"helm.sh/chart": "gpu-operator-v26.3.3"}},
+            "spec": {"driver": {"enabled": True}, "daemonsets": {"tolerations": []}},
+        },
     ),
     release(
         "vllm-stack",
@@ -125,6 +183,15 @@ def test_properties_may_be_anything(resource: Resource, odd: Any) -> None:
     ]
 
     assert check(stack).surprises == ()
+
+
+def test_an_addon_without_a_name_of_text_is_no_exporter() -> None:
+    addon = Resource("aws:eks/addon:Addon", "addon", "", {"addonName": ["a", "b"]})
+
+    report = check([node_group(scalingConfig={"minSize": 0}), addon])
+
+    assert report.surprises == ()
+    assert "no-gpu-metrics" in {finding.kind for finding in report.findings}
 
 
 def test_a_large_list_and_a_cycle_end() -> None:

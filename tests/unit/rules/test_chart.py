@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from berth.rules.resource import Resource
-from berth.rules.stack_view.chart import Chart, read_charts
+from berth.rules.stack_view.chart import Chart
+from berth.rules.stack_view.chart_sources import read_charts
 from berth.rules.unknown import UNKNOWN
 from tests.unit.rules.stacks import ABSENT, found, node_group, release
 

@@ -126,9 +126,15 @@ def test_the_size_of_shared_memory(shared: Any, size: Any) -> None:
     assert volume["emptyDir"]["sizeLimit"] == size
 
 
-@pytest.mark.parametrize("shared", [{"disabled": True}, UNKNOWN])
-def test_shared_memory_that_is_off_or_unknown(shared: Any) -> None:
-    assert volumes(extraPodSpec={}, sharedMemory=shared) == ([], [])
+def test_shared_memory_that_is_off() -> None:
+    assert volumes(extraPodSpec={}, sharedMemory={"disabled": True}) == ([], [])
+
+
+def test_shared_memory_that_is_known_after_apply_may_be_there() -> None:
+    (volume,), (mount,) = volumes(extraPodSpec={}, sharedMemory=UNKNOWN)
+
+    assert volume["emptyDir"] is UNKNOWN
+    assert mount["mountPath"] == "/dev/shm"
 
 
 OFF = {"disabled": True}

@@ -10,10 +10,12 @@ import pytest
 
 from berth.rules.check import check
 from berth.rules.resource import Resource
+from berth.rules.unknown import UNKNOWN
 from tests.unit.rules.stacks import (
     container,
     deployment,
     gpus,
+    leader_worker_set,
     node_group,
     node_pool,
     pod_spec,
@@ -93,6 +95,19 @@ def test_volumes_that_dynamo_mounts(service: dict[str, Any], expected: set[str])
     assert kinds(graph(**service)) == expected
 
 
+@pytest.mark.parametrize(
+    "service", [{"volumeMounts": UNKNOWN}, {"sharedMemory": UNKNOWN}, {"resources": UNKNOWN}]
+)
+def test_a_service_of_dynamo_that_is_known_after_apply_is_not_checked(
+    service: dict[str, Any],
+) -> None:
+    report = check([graph(**service)])
+
+    assert report.surprises == ()
+    assert report.not_checked != ()
+    assert "shm-too-small" not in {finding.kind for finding in report.findings}
+
+
 # the GPU Operator as its chart renders it
 
 
@@ -151,6 +166,120 @@ def test_a_slice_under_the_strategy_of_a_rendered_operator() -> None:
 
     assert "mig-resource-mismatch" in kinds(cluster_policy(), asked)
     assert "mig-resource-mismatch" not in kinds(cluster_policy(mig={"strategy": "mixed"}), asked)
+
+
+# charts that Argo CD and Flux install
+
+OFF: dict[str, Any] = {"driver": {"enabled": False}, "toolkit": {"enabled": False}}
+OPERATOR = {"chart": "gpu-operator", "targetRevision": "v25.10.1"}
+
+
+def application(*sources: dict[str, Any]) -> Resource:
+    props = {"metadata": {"name": "op"}, "spec": {"sources": list(sources)}}
+    return Resource("kubernetes:argoproj.io/v1alpha1:Application", "op", "", props)
+
+
+def one_source(**source: Any) -> Resource:
+    props = {"metadata": {"name": "op"}, "spec": {"source": source}}
+    return Resource("kubernetes:argoproj.io/v1alpha1:Application", "op", "", props)
+
+
+def helm_release(chart: str, values: dict[str, Any], **more: Any) -> Resource:
+    spec = {"chart": {"spec": {"chart": chart, "version": "v25.10.1"}}, "values": values, **more}
+    props = {"metadata": {"name": "op"}, "spec": spec}
+    return Resource("kubernetes:helm.toolkit.fluxcd.io/v2:HelmRelease", "op", "", props)
+
+
+SWITCHED_OFF = [
+    {"name": "driver.enabled", "value": "false"},
+    {"name": "toolkit.enabled", "value": "false"},
+]
+
+
+@pytest.mark.parametrize(
+    ("installed", "expected"),
+    [
+        pytest.param(one_source(**OPERATOR, helm={"valuesObject": OFF}), set(), id="object"),
+        pytest.param(
+            one_source(**OPERATOR, helm={"values": "driver: {enabled: false}\n"}),
+            {"driver-double-install"},
+            id="text-without-toolkit",
+        ),
+        pytest.param(
+            one_source(**OPERATOR, helm={"parameters": SWITCHED_OFF}), set(), id="parameters"
+        ),
+        pytest.param(one_source(**OPERATOR), {"driver-double-install"}, id="defaults"),
+        pytest.param(
+            application({**OPERATOR, "helm": {"valueFiles": ["$v/a.yaml"]}}, {"ref": "v"}),
+            set(),
+            id="files-that-are-not-shown",
+        ),
+        pytest.param(
+            one_source(**{**OPERATOR, "targetRevision": "*"}, helm={"valuesObject": OFF}),
+            {"image-unpinned"},
+            id="any-version",
+        ),
+        pytest.param(helm_release("gpu-operator", OFF), set(), id="flux"),
+        pytest.param(
+            helm_release("gpu-operator", {}), {"driver-double-install"}, id="flux-defaults"
+        ),
+        pytest.param(
+            helm_release("gpu-operator", {}, valuesFrom=[{"kind": "ConfigMap", "name": "v"}]),
+            set(),
+            id="flux-values-elsewhere",
+        ),
+    ],
+)
+def test_charts_that_others_install_count(installed: Resource, expected: set[str]) -> None:
+    assert kinds(POOL, CPU_POOL, installed) == expected
+
+
+def test_the_message_names_the_place_in_the_object_of_argo() -> None:
+    report = check([POOL, one_source(**OPERATOR, helm={"valuesObject": {"mig": {}}})])
+
+    (finding,) = [f for f in report.findings if f.kind == "driver-double-install"]
+    assert finding.fix == (
+        "set spec.source.helm.valuesObject.driver.enabled to false and "
+        "spec.source.helm.valuesObject.toolkit.enabled to false"
+    )
+
+
+def test_what_is_known_after_apply_is_not_guessed() -> None:
+    report = check([POOL, one_source(**OPERATOR, helm={"valuesObject": UNKNOWN})])
+
+    assert {found.kind for found in report.findings} & {"driver-double-install"} == set()
+    assert ("driver-double-install", "spec.source.helm.valuesObject") in {
+        (entry.kind, entry.field) for entry in report.not_checked
+    }
+
+
+# a tensor parallel group over several nodes, which the arguments ask for
+
+
+def sglang_group(*more: str, gpus_each: int = 1) -> Resource:
+    """The example of LeaderWorkerSet: two ranks, one in each of two pods."""
+    served = ["python3", "-m", "sglang.launch_server", "--model-path", "meta/x", "--tp", "2"]
+    asked = container(
+        image="lmsysorg/sglang:v0.5.3-cu126",
+        command=[*served, *more],
+        args=[],
+        resources=gpus(gpus_each, gpus_each),
+    )
+    return leader_worker_set(asked, size=2, worker=asked)
+
+
+@pytest.mark.parametrize(
+    ("more", "fires"),
+    [
+        pytest.param([], True, id="of-one-pod"),
+        pytest.param(["--nnodes", "2", "--node-rank", "$(LWS_WORKER_INDEX)"], False, id="of-two"),
+        pytest.param(["--nnodes", "$(LWS_GROUP_SIZE)"], False, id="as-large-as-the-group"),
+        pytest.param(["--nnodes", "1"], True, id="told-of-one"),
+        pytest.param(["--nnodes", "2", "--pp-size", "2"], True, id="four-ranks-on-two-gpus"),
+    ],
+)
+def test_ranks_may_span_nodes_where_the_engine_is_told_so(more: list[str], *, fires: bool) -> None:
+    assert ("tp-exceeds-gpus" in kinds(sglang_group(*more))) is fires
 
 
 # Karpenter pools that name series, makers and generations instead of types
@@ -254,4 +383,5 @@ def test_a_release_of_an_unknown_chart_may_use_the_pool() -> None:
         releaseVersion="1.34.3-20260714", diskSize=200, scalingConfig={"minSize": 1, "maxSize": 2}
     )
     assert "idle-gpus" in kinds(warm, cluster_policy())
+    assert "idle-gpus" in kinds(warm, cluster_policy(), release("istiod"), release("argo-cd"))
     assert "idle-gpus" not in kinds(warm, cluster_policy(), release("team/own-chart"))

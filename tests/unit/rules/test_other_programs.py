@@ -77,6 +77,34 @@ CASES: dict[str, tuple[Resource, bool]] = {
         deployed(image="lmcache/vllm-openai:v0.3.6", command=["lmcache_controller", "--port=9"]),
         False,
     ),
+    "download": (
+        deployed(command=["sh", "-c", "pip install -U hf_transfer && hf download $MODEL"]),
+        False,
+    ),
+    "download with the older command": (
+        deployed(command=["huggingface-cli", "download", MODEL]),
+        False,
+    ),
+    "client that asks a server": (
+        deployed(image="ollama/ollama:0.9.3", command=["ollama", "pull", "llama3.1"]),
+        False,
+    ),
+    "server after a download": (
+        deployed(command=["sh", "-c", f"hf download {MODEL} && vllm serve {MODEL}"]),
+        True,
+    ),
+    "part of a router": (
+        deployed(image="ghcr.io/vllm-project/semantic-router/extproc:v0.1.0"),
+        False,
+    ),
+    "engine of a team called gateway": (
+        deployed(image="registry.example.com/gateway/vllm-openai:v1"),
+        True,
+    ),
+    "engine named in the tag alone": (
+        deployed(image="registry.example.com/gateway/serve:vllm-3"),
+        True,
+    ),
     "benchmark beside a server": (
         deployed(command=["sh", "-c", f"vllm serve {MODEL} & vllm bench serve --model chat"]),
         True,
