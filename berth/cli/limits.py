@@ -10,7 +10,7 @@ from typing import Any
 from berth.cli.cost_inputs import Priced
 from berth.config.budget import GUARDRAILS_FILE, Guardrails, read_guardrails
 from berth.costs.diff import CostDiff
-from berth.costs.guardrails import BUDGET_KEY, Breach, Judged, breaches
+from berth.costs.guardrails import Breach, Judged, breaches, stack_limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +69,12 @@ def verdict(
         diff=diff,
         tiers=plan.pools if plan is not None else (),
     )
-    found: list[Breach] = []
-    if plan is not None and plan.budget is not None:
-        found += breaches(plan.budget, BUDGET_KEY, judged)
-    for key, budget in guardrails.of(priced.stack):
-        found += breaches(budget, f"{GUARDRAILS_FILE}: {key}", judged)
+    own = plan.budget if plan is not None else None
+    found = [
+        breach
+        for where, budget in stack_limits(priced.stack, own, guardrails)
+        for breach in breaches(budget, where, judged)
+    ]
     return Verdict(stack=priced.stack, breaches=found, override=override)
 
 

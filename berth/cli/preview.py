@@ -13,6 +13,7 @@ from pulumi.automation.errors import CommandError
 
 from berth.catalog.load import load_catalog
 from berth.cli.engine_error import engine_lines
+from berth.cli.limits import repository_limits
 from berth.cli.preview_page import print_page
 from berth.cli.preview_report import Report, report_document
 from berth.cli.progress import PreviewProgress
@@ -76,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
     path = stack_file(args.stack, project_dir / "stacks")
     if args.stack.endswith(".yaml"):
         args.stack = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
+    guardrails = repository_limits(None)
     planned = planned_stack(path)
     plan = planned.plan
     if isinstance(plan.cluster, ExistingCluster) and not args.offline:
@@ -110,6 +112,7 @@ def run(args: argparse.Namespace) -> int:
         not_checked=not_checked,
         assumed_start=planned.start,
         offline=args.offline,
+        guardrails=guardrails,
     )
     if not preview.ok and not report.refused:
         return _fail(*preview.errors, exit_code=1)

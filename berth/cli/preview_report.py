@@ -1,13 +1,14 @@
 """What a preview found, put together; its JSON shape is a contract."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from berth.cli.running_nodes import bounds_findings
+from berth.config.budget import Guardrails
 from berth.costs.document import estimate_document, priced_plan_document
 from berth.costs.estimate import Estimate
-from berth.costs.guardrails import BUDGET_EXCEEDED, BUDGET_KEY, Judged, breaches
+from berth.costs.guardrails import BUDGET_EXCEEDED, Judged, breaches, stack_limits
 from berth.engine.preview import EnginePreview
 from berth.planner.plan import Plan
 from berth.planner.start import StartFinding, start_document
@@ -38,6 +39,8 @@ class Report:
     assumed_start: Sequence[StartFinding] = ()
     """Whether the tiers can start, by what no account was asked for."""
     offline: bool = False
+    guardrails: Guardrails = field(default_factory=Guardrails)
+    """Limits of the repository."""
 
     @property
     def start(self) -> list[dict[str, Any]]:
@@ -82,10 +85,8 @@ class Report:
         return bool(self.refusals)
 
     def _over_budget(self) -> list[Finding]:
-        budget = self.plan.budget
-        if budget is None:
-            return []
         judged = Judged(estimate=self.estimate, day=self.plan.as_of, tiers=self.plan.pools)
+        limits = stack_limits(self.stack, self.plan.budget, self.guardrails)
         return [
             Finding(
                 kind=BUDGET_EXCEEDED,
@@ -94,7 +95,8 @@ class Report:
                 message=f"{each.key}: {each.what}",
                 fix=each.fix,
             )
-            for each in breaches(budget, BUDGET_KEY, judged)
+            for where, budget in limits
+            for each in breaches(budget, where, judged)
         ]
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from berth.costs.bounds import absurd_number
+
 
 class ReportError(ValueError):
     """The input is no such document; the text says where it differs and what to give."""
@@ -271,7 +273,10 @@ def read_reports(diff: bytes, previews: dict[str, bytes], where: str) -> list[St
 
 def _decoded(data: bytes, where: str, kind: Any) -> Any:
     try:
-        return msgspec.json.decode(data, type=kind)
+        read = msgspec.json.decode(data, type=kind)
+        if (absurd := absurd_number(read)) is not None:
+            raise msgspec.ValidationError(absurd)
+        return read
     except msgspec.ValidationError as error:
         command = "berth preview --json" if kind is _Preview else "berth cost diff --json"
         what = str(error).replace("`", "")

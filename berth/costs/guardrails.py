@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, Literal
 
-from berth.config.budget import BudgetConfig, Limits
+from berth.config.budget import GUARDRAILS_FILE, BudgetConfig, Guardrails, Limits
 from berth.costs.diff import CostDiff
 from berth.costs.diff_document import difference
 from berth.costs.estimate import Estimate
@@ -66,6 +66,14 @@ def breaches(budget: BudgetConfig, where: str, judged: Judged) -> list[Breach]:
         warned = _over(budget.warn, "advisory", where, judged)
         found += [each for each in warned if each.key not in refused]
     return found
+
+
+def stack_limits(
+    stack: str, own: BudgetConfig | None, repository: Guardrails
+) -> list[tuple[str, BudgetConfig]]:
+    """What holds for one stack, each with the place of its keys: its own budget first."""
+    found = [(BUDGET_KEY, own)] if own is not None else []
+    return found + [(f"{GUARDRAILS_FILE}: {key}", limits) for key, limits in repository.of(stack)]
 
 
 def _over(limits: Limits, level: Level, where: str, judged: Judged) -> Iterator[Breach]:

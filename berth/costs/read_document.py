@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from berth.costs.bounds import absurd_number
 from berth.costs.estimate import (
     HOURS_PER_MONTH,
     CapacityType,
@@ -113,6 +114,8 @@ def read_estimate(document: Any) -> Estimate:
         read = msgspec.convert(document, _Document)
     except msgspec.ValidationError as error:
         raise EstimateError(str(error).replace("`", "")) from None
+    if (absurd := absurd_number(read)) is not None:
+        raise EstimateError(absurd)
     return Estimate(
         lines=[_line(each) for each in read.lines],
         one_off=[_one_off(each) for each in read.one_off],

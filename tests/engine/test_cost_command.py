@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from berth.engine.tools import Program
-from tests.engine.checkout import ROOT, OfflineStack, berth
+from tests.engine.checkout import ROOT, OfflineStack, berth, edit
 
 pytestmark = pytest.mark.engine
 
@@ -47,3 +47,40 @@ def test_what_runs_costs_what_was_planned(pulumi_cli: Program, tmp_path: Path) -
     found = money(str(exported), "--as-of", "2026-11-30")
     planned = money("--stack", "l4-dev")
     assert (found["total"], found["lines"]) == (planned["total"], planned["lines"])
+
+
+def test_what_an_autoscaler_made_of_a_pool_is_no_part_of_the_plan(
+    pulumi_cli: Program, tmp_path: Path
+) -> None:
+    stack = OfflineStack(pulumi_cli, ROOT, tmp_path / "state", "l4-dev").make()
+    stack.run("up", "--yes", "--skip-preview")
+    shown = json.loads(stack.run("preview", "--json", "--show-sames"))
+    for step in shown["steps"]:
+        scaling = (step.get("newState") or {}).get("inputs", {}).get("scalingConfig")
+        if scaling and step["urn"].endswith("::berth-l4"):
+            scaling["desiredSize"] = 2
+    path = tmp_path / "preview.json"
+    path.write_text(json.dumps(shown), "utf-8")
+
+    assert money(str(path)) == money("--stack", "l4-dev")
+
+
+def test_one_preview_shows_what_a_change_costs(pulumi_cli: Program, tmp_path: Path) -> None:
+    """The past is what the last `up` exported.
+
+    Two g6.xlarge at the least in place of one: 0.8048, and 400 GB of gp3 for 200, 0.0219178082.
+    """
+    stack = OfflineStack(pulumi_cli, ROOT, tmp_path / "state", "l4-dev").make()
+    stack.run("up", "--yes", "--skip-preview")
+    edit(stack.stack_file, "min_nodes: 1", "min_nodes: 2")
+    shown = tmp_path / "preview.json"
+    shown.write_text(stack.run("preview", "--json", "--show-sames"), "utf-8")
+
+    ended = berth(ROOT, "cost", "diff", str(shown), "--json")
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    document = json.loads(ended.stdout)
+    assert document["past"] == money("--stack", "l4-dev")["total"]
+    assert document["diff"]["floor"]["usd_per_hour"] == "0.8267178082"
+    assert document["diff"]["ceiling"]["usd_per_hour"] == "0.00"
+    assert document["unpriced"] == []

@@ -5,7 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from berth.catalog.load import Catalog
-from berth.config.capacity import CapacityBlock, OnDemandCapacity, SpotCapacity
+from berth.config.capacity import OnDemandCapacity, SpotCapacity
 from berth.costs import kinds
 from berth.costs.bought import PriceList, Quantities, priced
 from berth.costs.estimate import CostLine, OneOff, PriceSource, Unpriced
@@ -28,18 +28,24 @@ def node_lines(
     """
     settled = _settled(pool, plan)
     tier = pool.name if _has_gpus(pool, catalog) else None
-    nodes = pool.nodes
+    pool = _as_planned(pool, plan)
     if plan is not None and settled is not None:
         yield from pool_nodes(settled, plan, prices)
-        if isinstance(settled.capacity, CapacityBlock):
-            nodes = (settled.min_nodes, settled.planned_nodes, settled.max_nodes)
     else:
         yield from _instances(pool, tier, prices)
     for disk in pool.disks:
-        yield from _disk(pool, disk, nodes, tier, prices)
+        yield from _disk(pool, disk, pool.nodes, tier, prices)
     if pool.has_unknown_disk:
         reason = f"{kinds.ROOT_DISKS}: as large as the image says, which the document does not show"
         yield Unpriced(resource=pool.name, reason=reason)
+
+
+def _as_planned(pool: NodePool, plan: Plan | None) -> NodePool:
+    """With the nodes of the plan: what an autoscaler made of them since is no decision."""
+    found = plan.pools.get(pool.name) if plan is not None else None
+    if found is None:
+        return pool
+    return replace(pool, nodes=(found.min_nodes, found.planned_nodes, found.max_nodes))
 
 
 def _settled(pool: NodePool, plan: Plan | None) -> PoolPlan | None:

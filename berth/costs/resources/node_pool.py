@@ -207,8 +207,8 @@ def _nodes(resource: Declared) -> Quantities:
     fewest = least or 0
     if most is not None and fewest > most:
         raise ImpossibleValueError(f"its smallest size {fewest} is above its largest, {most}")
-    desired = fewest if wanted is None else wanted
-    return min(fewest, desired), desired, max(desired, desired if most is None else most)
+    desired = max(fewest, wanted or 0)  # below the smallest size only until the next `up`
+    return fewest, desired, max(desired, most or 0)
 
 
 def _disks(resource: Declared, template: Mapping[str, Any]) -> tuple[Disk, ...]:

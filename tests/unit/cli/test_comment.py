@@ -271,6 +271,21 @@ def test_another_document_is_refused_before_anything_is_posted(
     assert text in err
 
 
+@pytest.mark.parametrize("usd", ["NaN", "Infinity", "1e999999", "-1E+13", "1E-400"])
+def test_a_number_that_is_no_money_is_refused(
+    run: Run, diff: Callable[..., Path], usd: str
+) -> None:
+    path = diff(LARGER)
+    document = json.loads(path.read_text())
+    document["total"]["plan"]["usd_per_month"] = usd
+    path.write_text(json.dumps(document))
+
+    code, out, err = run(path)
+
+    assert (code, out) == (2, "")
+    assert "$.total.plan.usd_per_month is no amount" in err
+
+
 def test_a_preview_of_another_stack_is_refused(
     run: Run, diff: Callable[..., Path], tmp_path: Path
 ) -> None:

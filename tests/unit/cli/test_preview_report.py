@@ -13,6 +13,7 @@ from berth.catalog.load import load_catalog
 from berth.cli.preview_page import print_page
 from berth.cli.preview_report import Report, report_document
 from berth.cli.resource_notes import UNKNOWN, note
+from berth.config.budget import Guardrails
 from berth.costs.from_plan import estimate
 from berth.engine.preview import (
     EnginePreview,
@@ -62,6 +63,16 @@ def a_finding(level: str) -> PolicyFinding:
         urn=URN,
         message="The rule in words.\nberth-chat: image x has no tag; pin it\nfix: image: x:v1",
     )
+
+
+def test_limits_of_the_repository_hold_beside_the_budget() -> None:
+    """One g6.xlarge and what is around it: 847.59 USD a month."""
+    limits = Guardrails.model_validate({"stacks": {"l4-dev": {"monthly_usd": 800}}})
+
+    (finding,) = replace(a_report("900"), guardrails=limits).findings
+
+    assert (finding.kind, finding.enforcement_level) == ("budget-exceeded", "mandatory")
+    assert finding.message.startswith("berth-guardrails.yaml: stacks.l4-dev.monthly_usd: the plan")
 
 
 @pytest.mark.parametrize(("level", "refused"), [("mandatory", True), ("advisory", False)])

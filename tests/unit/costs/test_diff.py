@@ -244,6 +244,9 @@ def test_a_document_with_the_shared_keys_alone_still_has_its_quantities() -> Non
     assert line.ceiling_quantity == 2
 
 
+IDLE = {"tier": "l4", "reason": "asked for by no pod", "gpus": 1}
+
+
 @pytest.mark.parametrize(
     ("document", "text"),
     [
@@ -251,6 +254,11 @@ def test_a_document_with_the_shared_keys_alone_still_has_its_quantities() -> Non
         pytest.param({"lines": [{"name": "a"}]}, "$.lines[0]", id="half-a-line"),
         pytest.param({"lines": "many"}, "$.lines", id="no-list"),
         pytest.param(7, "Expected object", id="a-number"),
+        pytest.param(
+            {"lines": [], "idle": {"parts": [{**IDLE, "usd_per_hour": "NaN"}]}},
+            "$.idle.parts[0].usd_per_hour is no amount",
+            id="not-a-number",
+        ),
     ],
 )
 def test_what_is_no_estimate_is_told_with_its_key(document: Any, text: str) -> None:

@@ -87,6 +87,16 @@ def test_an_auto_scaling_group_counts_as_its_desired_capacity() -> None:
     assert per_hour(found) == (Decimal("0.8048"), Decimal("2.4144"), Decimal("4.0240"))
 
 
+def test_a_group_is_never_smaller_than_its_smallest_size() -> None:
+    """The count that runs (1) is left to the autoscaler, and `up` raises it: 2 x 55.04 x floor."""
+    scaling = {"minSize": 2, "desiredSize": 1, "maxSize": 4}
+
+    found = estimated(preview(step("update", node_group(scalingConfig=scaling, diskSize=0))))
+
+    (nodes,) = (line for line in found.lines if line.unit == "node-hour")
+    assert nodes.floor_usd_per_hour == nodes.plan_usd_per_hour == Decimal("110.08")
+
+
 def test_one_instance_is_there_at_floor_plan_and_ceiling() -> None:
     instance = state("aws:ec2/instance:Instance", "box", {"instanceType": "g6.xlarge"})
 
