@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from berth.comment.content import Content, Part, Table
+from berth.comment.content import Content
+from berth.comment.parts import Part, Table
 
 _STYLE = (
     "body{font:14px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#1f2328}"

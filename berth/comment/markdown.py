@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from berth.comment.content import Content, Part, Table
+from berth.comment.content import Content
+from berth.comment.parts import Part, Table
 
 _GAP: Final = "\n\n"
 _NOTE_CHARACTERS: Final = 80

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from berth.comment.content import Content, Table
+from berth.comment.content import Content
+from berth.comment.parts import Table
 
 
 def text_page(contents: Sequence[Content]) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from berth.comment.content import Content, Part, Table
+from berth.comment.content import Content
 from berth.comment.html import html_page
 from berth.comment.markdown import hidden_tag, markdown, plain
+from berth.comment.parts import Part, Table
 
 MOST = 65_536
 
