@@ -5,11 +5,12 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Final
 
-from berth.comment.report import IdlePart, Line, OneOff, Server, StackReport
+from berth.comment.report import StackReport
 from berth.costs.estimate import HOURS_PER_MONTH
 from berth.costs.kinds import GPU_NODES
 from berth.costs.line_change import OPTION_WORDS
 from berth.costs.money import amount, signed, with_commas
+from berth.costs.written import IdlePart, Line, OneOff, Server
 from berth.planner.moment import moment_words
 
 BLOCK_SCALED_DOWN_BEFORE: Final = timedelta(minutes=40)
@@ -76,7 +77,7 @@ def _tiers(report: StackReport) -> Part | None:
                 (line.item or line.detail) if line else "gone",
                 _place(line),
                 _node_counts(line),
-                OPTION_WORDS.get(line.capacity_type, "") if line and line.capacity_type else "",  # type: ignore[call-overload]
+                OPTION_WORDS.get(line.capacity_type, "") if line and line.capacity_type else "",
                 with_commas(total.usd_per_hour),
                 with_commas(total.usd_per_month),
                 signed(total.usd_per_month - past.usd_per_month),

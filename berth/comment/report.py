@@ -4,13 +4,13 @@ Both may come from a job that runs the code of a stranger, so nothing in them is
 text and numbers.
 """
 
-from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from berth.costs.bounds import absurd_number
+from berth.costs.written import Idle, Line, OneOff, Server, Unpriced
 
 
 class ReportError(ValueError):
@@ -30,32 +30,6 @@ class Totals(msgspec.Struct, frozen=True):
     floor: Total
     plan: Total
     ceiling: Total
-
-
-class Price(msgspec.Struct, frozen=True):
-    """Where a price was read, and of which day it is."""
-
-    source: str
-    date: date
-
-
-class Line(msgspec.Struct, frozen=True):
-    """One priced line."""
-
-    name: str
-    detail: str
-    resource: str
-    unit: str
-    quantity: Decimal
-    usd_per_unit: Decimal
-    plan_usd_per_hour: Decimal
-    price: Price
-    tier: str | None = None
-    item: str | None = None
-    region: str | None = None
-    capacity_type: str | None = None
-    floor_quantity: Decimal | None = None
-    ceiling_quantity: Decimal | None = None
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -83,37 +57,12 @@ class Change(msgspec.Struct, frozen=True):
     tier: str | None = None
 
 
-class Server(msgspec.Struct, frozen=True):
-    """One model server and the price of its tokens."""
-
-    name: str
-    tier: str
-    gpus: int = 0
-    node_share: Decimal = Decimal(0)
-    usd_per_hour: Decimal | None = None
-    paid_once: bool = False
-    usd_per_1m_output_tokens: Decimal | None = None
-    usd_per_1m_input_tokens: Decimal | None = None
-    at_full_load: Decimal | None = None
-    utilization: Decimal | None = None
-
-
 class ServerChange(msgspec.Struct, frozen=True):
     """A model server of which something is another."""
 
     name: str
     past: Server | None = None
     total: Server | None = None
-
-
-class OneOff(msgspec.Struct, frozen=True):
-    """Money paid once."""
-
-    name: str
-    usd: Decimal
-    starts_at: datetime
-    ends_at: datetime
-    refundable: bool
 
 
 class OneOffChange(msgspec.Struct, frozen=True):
@@ -129,30 +78,6 @@ class TierChange(msgspec.Struct, frozen=True):
     tier: str
     past: Totals
     total: Totals
-
-
-class IdlePart(msgspec.Struct, frozen=True):
-    """GPUs of one tier that serve nothing as planned."""
-
-    tier: str
-    reason: str
-    gpus: int
-    usd_per_hour: Decimal
-
-
-class Idle(msgspec.Struct, frozen=True):
-    """All GPUs that serve nothing as planned."""
-
-    gpus: int = 0
-    usd_per_hour: Decimal = Decimal(0)
-    parts: tuple[IdlePart, ...] = ()
-
-
-class Unpriced(msgspec.Struct, frozen=True):
-    """Something that costs money whose price is not known."""
-
-    resource: str
-    reason: str
 
 
 class Limit(msgspec.Struct, frozen=True):

@@ -1,15 +1,14 @@
 """The JSON of `berth cost`, `berth preview` and a stack's `cost` output back to an estimate."""
 
-from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 
+from berth.costs import written
 from berth.costs.bounds import absurd_number
 from berth.costs.estimate import (
     HOURS_PER_MONTH,
-    CapacityType,
     CostLine,
     Estimate,
     Idle,
@@ -27,81 +26,12 @@ class EstimateError(ValueError):
     """It is no estimate; the text says at which key and why."""
 
 
-class _Price(msgspec.Struct):
-    source: str
-    date: date
-
-
-class _Line(msgspec.Struct):
-    name: str
-    detail: str
-    resource: str
-    quantity: Decimal
-    unit: str
-    usd_per_unit: Decimal
-    floor_usd_per_hour: Decimal
-    ceiling_usd_per_hour: Decimal
-    price: _Price
-    tier: str | None = None
-    item: str | None = None
-    region: str | None = None
-    capacity_type: CapacityType | None = None
-    floor_quantity: Decimal | None = None
-    ceiling_quantity: Decimal | None = None
-    owner: str | None = None
-    cost_center: str | None = None
-    low_usd_per_unit: Decimal | None = None
-
-
-class _OneOff(msgspec.Struct):
-    name: str
-    usd: Decimal
-    starts_at: datetime
-    ends_at: datetime
-    refundable: bool
-    tier: str | None = None
-    price: _Price | None = None
-    owner: str | None = None
-    cost_center: str | None = None
-
-
-class _Server(msgspec.Struct):
-    name: str
-    tier: str
-    model: str = ""
-    gpus: int = 0
-    node_share: Decimal = Decimal(0)
-    usd_per_hour: Decimal | None = None
-    paid_once: bool = False
-    usd_per_1m_output_tokens: Decimal | None = None
-    usd_per_1m_input_tokens: Decimal | None = None
-    at_full_load: Decimal | None = None
-    input_at_full_load: Decimal | None = None
-    utilization: Decimal | None = None
-
-
-class _IdlePart(msgspec.Struct):
-    tier: str
-    reason: str
-    gpus: int
-    usd_per_hour: Decimal
-
-
-class _Idle(msgspec.Struct):
-    parts: list[_IdlePart] = []
-
-
-class _Unpriced(msgspec.Struct):
-    resource: str
-    reason: str
-
-
 class _Document(msgspec.Struct):
-    lines: list[_Line]
-    one_off: list[_OneOff] = []
-    servers: list[_Server] = []
-    idle: _Idle = msgspec.field(default_factory=_Idle)
-    unpriced: list[_Unpriced] = []
+    lines: list[written.Line]
+    one_off: list[written.OneOff] = []
+    servers: list[written.Server] = []
+    idle: written.Idle = written.Idle()
+    unpriced: list[written.Unpriced] = []
 
 
 def read_estimate(document: Any) -> Estimate:
@@ -128,7 +58,7 @@ def read_estimate(document: Any) -> Estimate:
     )
 
 
-def _line(line: _Line) -> CostLine:
+def _line(line: written.Line) -> CostLine:
     hours = HOURS_PER_MONTH if line.unit.endswith(_MONTHLY) else Decimal(1)
 
     def quantity(stated: Decimal | None, usd_per_hour: Decimal) -> Decimal:
@@ -157,7 +87,7 @@ def _line(line: _Line) -> CostLine:
     )
 
 
-def _one_off(one_off: _OneOff) -> OneOff:
+def _one_off(one_off: written.OneOff) -> OneOff:
     price = one_off.price
     return OneOff(
         name=one_off.name,
@@ -172,7 +102,7 @@ def _one_off(one_off: _OneOff) -> OneOff:
     )
 
 
-def _server(server: _Server) -> ServerCost:
+def _server(server: written.Server) -> ServerCost:
     return ServerCost(
         name=server.name,
         tier=server.tier,
