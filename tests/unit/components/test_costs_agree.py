@@ -109,7 +109,7 @@ def from_resources(plan: Plan) -> Estimate:
     return estimate_resources(declared(engine), catalog, prices, plan)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(stack=stacks())
 def test_a_plan_and_its_resources_cost_the_same(stack: dict[str, Any]) -> None:
     plan = planned(**stack)

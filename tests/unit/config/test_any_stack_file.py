@@ -127,7 +127,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("stacks")
 
 
-@settings(max_examples=400, deadline=None, derandomize=True, print_blob=False)
+@settings(max_examples=250, deadline=None, derandomize=True, print_blob=False)
 @given(st.sampled_from(VALID), changes, st.sampled_from([None, True, False]))
 def test_a_changed_stack_is_read_or_refused(
     folder: Path, valid: dict[str, Any], edits: list[tuple[str, int, Any]], flow: bool | None

@@ -139,7 +139,7 @@ def plan_or_lines(config: StackConfig) -> tuple[Plan | None, tuple[str, ...]]:
         return None, error.lines
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STACKS)
 def test_a_stack_is_planned_and_priced_or_refused_in_words(stack: dict[str, Any]) -> None:
     config = StackConfig.model_validate(stack)

@@ -63,7 +63,7 @@ def spoilt_configs(draw: st.DrawFn) -> dict[str, Any]:
     return config
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(config=spoilt_configs(), options=OPTIONS, gpu=st.sampled_from(sorted(load_gpus())))
 def test_a_spoilt_configuration_is_refused_in_lines_or_planned(
     config: dict[str, Any], options: EngineOptions, gpu: str
@@ -80,7 +80,7 @@ def test_a_spoilt_configuration_is_refused_in_lines_or_planned(
     assert verdict.fits or verdict.reasons
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     name=st.sampled_from(sorted(MODELS.entries)),
     gpu=st.sampled_from(sorted(load_gpus())),

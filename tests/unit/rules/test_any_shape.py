@@ -163,7 +163,7 @@ def mutated_stacks(draw: st.DrawFn) -> list[Resource]:
     return stack
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(mutated_stacks())
 def test_no_rule_fails_and_every_text_is_one_line(stack: list[Resource]) -> None:
     report = check(stack)
