@@ -1,10 +1,16 @@
-"""What is the same for every test: how Python looks for garbage."""
+"""What is the same for every test: interrupts, and how Python looks for garbage."""
 
 import gc
+import signal
 
 
 def pytest_configure() -> None:
-    """Do not look for garbage while modules are loaded: they stay."""
+    """Take interrupts, also in a job in the background, which starts with them ignored.
+
+    And do not look for garbage while modules are loaded: they stay.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()
 
 

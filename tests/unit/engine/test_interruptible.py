@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,15 +37,6 @@ def test_a_failure_is_an_error_with_what_was_said(tmp_path: Path) -> None:
         a_command(tmp_path, 'echo "error: no such stack" >&2; exit 255').run([], str(tmp_path), {})
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """As in a terminal; a job in the background starts with interrupts ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_reaches_the_child_and_waits_for_its_end(tmp_path: Path) -> None:
     script = """
 trap 'sleep 0.3; echo cleaned > cleaned; exit 1' INT
